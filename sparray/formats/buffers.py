@@ -1,0 +1,137 @@
+"""Checks of raw index buffers that level types share."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sparray.errors import InvalidBufferError
+from sparray.formats.level import IntArray, Level
+
+__all__ = ["check_coordinates", "check_flat", "check_index_buffer", "take_buffers"]
+
+_INDEX_DTYPES = (np.dtype(np.int32), np.dtype(np.int64))
+
+
+def take_buffers(level: Level, buffers: Mapping[str, IntArray]) -> tuple[IntArray, ...]:
+    """Return the level's buffers in the order of its roles.
+
+    Raises
+    ------
+    InvalidBufferError
+        If one is missing or there is one that the level does not have.
+    """
+    if set(buffers) != set(level.roles):
+        raise InvalidBufferError(
+            f"buffers of a {level.name} level: expected {sorted(level.roles)}, "
+            f"got {sorted(map(str, buffers))}"
+        )
+    return tuple(buffers[role] for role in level.roles)
+
+
+def check_flat(name: str, buffer: Any, length: int | None = None) -> None:
+    """Check that a buffer is what a kernel can be given the address of.
+
+    Raises
+    ------
+    InvalidBufferError
+        If it is not an aligned, contiguous, native 1-D array of that length.
+    """
+    if not isinstance(buffer, np.ndarray):
+        raise InvalidBufferError(
+            f"{name}: expected a NumPy array, got {type(buffer).__name__}"
+        )
+    if buffer.ndim != 1:
+        raise InvalidBufferError(
+            f"{name}: expected 1 dimension, got shape {buffer.shape}"
+        )
+    if not (buffer.flags.c_contiguous and buffer.flags.aligned):
+        raise InvalidBufferError(
+            f"{name}: expected contiguous, aligned memory, got strides "
+            f"{buffer.strides} of {buffer.dtype} (np.ascontiguousarray copies)"
+        )
+    if not buffer.dtype.isnative:
+        raise InvalidBufferError(
+            f"{name}: expected native byte order, got dtype {buffer.dtype.str}"
+        )
+    if length is not None and len(buffer) != length:
+        raise InvalidBufferError(
+            f"{name}: expected {length} elements, got {len(buffer)}"
+        )
+
+
+def check_index_buffer(name: str, buffer: Any, length: int | None = None) -> None:
+    """Check the kind, the dtype and the length of a ``pos`` or ``crd`` buffer.
+
+    Raises
+    ------
+    InvalidBufferError
+        If it is not a flat int32 or int64 array of that length.
+    """
+    check_flat(name, buffer, length)
+    if buffer.dtype not in _INDEX_DTYPES:
+        raise InvalidBufferError(
+            f"{name}: expected dtype int32 or int64, got {buffer.dtype}"
+        )
+
+
+def check_coordinates(
+    level: Level, crd: IntArray, fibres: npt.NDArray[np.int64], extent: int
+) -> None:
+    """Check coordinates against their extent and against the level's properties.
+
+    Parameters
+    ----------
+    level : Level
+        Claims `ordered` and `unique`, or not.
+    crd : int32[n] or int64[n]
+        The coordinate of each position.
+    fibres : int64[n]
+        The fibre of each position; equal numbers are one fibre.
+    extent : int
+        Coordinates are in ``[0, extent)``.
+
+    Raises
+    ------
+    InvalidBufferError
+        If a coordinate is outside, descends, or occurs twice against a claim.
+
+    Notes
+    -----
+    O(n) where the level is ordered and fibres ascend, else O(n log n).
+    """
+    outside = np.flatnonzero((crd < 0) | (crd >= extent))
+    if len(outside):
+        at = int(outside[0])
+        raise InvalidBufferError(
+            f"crd: expected coordinates in [0, {extent}), got crd[{at}] = {crd[at]}"
+        )
+    same_fibre = fibres[1:] == fibres[:-1]
+    if level.ordered:
+        _refuse(
+            same_fibre & (crd[1:] < crd[:-1]),
+            crd,
+            "coordinates that ascend in each fibre (or a level that is unordered)",
+        )
+    if level.unique:
+        if not level.ordered or np.any(fibres[1:] < fibres[:-1]):
+            by_fibre = np.lexsort((crd, fibres))
+            crd, fibres = crd[by_fibre], fibres[by_fibre]
+            same_fibre = fibres[1:] == fibres[:-1]
+        _refuse(
+            same_fibre & (crd[1:] == crd[:-1]),
+            crd,
+            "no coordinate twice in a fibre (or a level that is nonunique)",
+        )
+
+
+def _refuse(bad: npt.NDArray[np.bool_], crd: IntArray, expected: str) -> None:
+    """Raise for the first pair of neighbours that is marked as bad."""
+    where = np.flatnonzero(bad)
+    if len(where):
+        at = int(where[0])
+        raise InvalidBufferError(
+            f"crd: expected {expected}, got {crd[at]} followed by {crd[at + 1]} "
+            "in one fibre"
+        )

@@ -1,0 +1,128 @@
+"""The compressed level: each fibre stores the coordinates that it has."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from sparray.compiler.loop_ir import nodes as ir
+from sparray.errors import InvalidBufferError
+from sparray.formats.buffers import check_coordinates, check_index_buffer, take_buffers
+from sparray.formats.level import (
+    Appendable,
+    Bounds,
+    IntArray,
+    LevelView,
+    Packed,
+    PositionIterable,
+    Unpacked,
+)
+
+__all__ = ["Compressed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Compressed(PositionIterable, Appendable):
+    """The stored coordinates of every fibre, one fibre after the other.
+
+    ======= ================
+    buffer  length
+    ======= ================
+    ``pos`` parents + 1
+    ``crd`` positions
+    ======= ================
+
+    The positions below parent ``q`` are ``pos[q]`` up to ``pos[q + 1]``.
+    """
+
+    name: ClassVar[str] = "compressed"
+    roles: ClassVar[tuple[str, ...]] = ("pos", "crd")
+    optional_properties: ClassVar[tuple[str, ...]] = ("unique", "ordered")
+
+    def positions(
+        self, view: LevelView, parent_begin: ir.Expr, parent_end: ir.Expr
+    ) -> Bounds:
+        return Bounds(view.load("pos", parent_begin), view.load("pos", parent_end))
+
+    def coordinate(self, view: LevelView, position: ir.Expr) -> ir.Expr:
+        return view.load("crd", position)
+
+    def append_coordinate(
+        self, view: LevelView, position: ir.Expr, coordinate: ir.Expr
+    ) -> tuple[ir.Stmt, ...]:
+        return (view.store("crd", position, coordinate),)
+
+    def append_edges(
+        self, view: LevelView, parent: ir.Expr, end: ir.Expr
+    ) -> tuple[ir.Stmt, ...]:
+        next_parent = ir.Binary("add", parent, ir.Literal(1), "int64")
+        return (view.store("pos", next_parent, end),)
+
+    def pack(
+        self,
+        parents: npt.NDArray[np.int64],
+        coordinates: npt.NDArray[np.int64],
+        n_parents: int,
+        extent: int,
+        index_dtype: npt.DTypeLike,
+    ) -> Packed:
+        first = np.ones(len(parents), dtype=bool)
+        if self.unique:
+            first[1:] = (parents[1:] != parents[:-1]) | (
+                coordinates[1:] != coordinates[:-1]
+            )
+        positions = np.cumsum(first, dtype=np.int64) - 1
+        counts = np.bincount(parents[first], minlength=n_parents)
+        pos = np.zeros(n_parents + 1, dtype=index_dtype)
+        np.cumsum(counts, out=pos[1:])
+        crd = coordinates[first].astype(index_dtype)
+        return Packed({"pos": pos, "crd": crd}, positions, len(crd))
+
+    def unpack(
+        self, buffers: Mapping[str, IntArray], n_parents: int, extent: int
+    ) -> Unpacked:
+        parents = np.repeat(
+            np.arange(n_parents, dtype=np.int64), np.diff(buffers["pos"])
+        )
+        return Unpacked(parents, buffers["crd"].astype(np.int64))
+
+    def check(
+        self,
+        buffers: Mapping[str, IntArray],
+        n_parents: int,
+        extent: int,
+        groups: npt.NDArray[np.int64] | None = None,
+    ) -> int:
+        pos, crd = take_buffers(self, buffers)
+        check_index_buffer("pos", pos, n_parents + 1)
+        check_index_buffer("crd", crd)
+        _check_pos(pos, len(crd))
+        parents = np.repeat(np.arange(n_parents, dtype=np.int64), np.diff(pos))
+        if groups is not None:
+            parents = groups[parents]
+        check_coordinates(self, crd, parents, extent)
+        return len(crd)
+
+    def count(
+        self, buffers: Mapping[str, IntArray], n_parents: int, extent: int
+    ) -> int:
+        return len(buffers["crd"])
+
+
+def _check_pos(pos: IntArray, n_positions: int) -> None:
+    """Check that ``pos`` cuts ``n_positions`` positions into fibres."""
+    if pos[0] != 0:
+        raise InvalidBufferError(f"pos[0]: expected 0, got {pos[0]}")
+    descents = np.flatnonzero(pos[1:] < pos[:-1])
+    if len(descents):
+        at = int(descents[0])
+        raise InvalidBufferError(
+            "pos: expected values that do not decrease, "
+            f"got pos[{at}] = {pos[at]} and pos[{at + 1}] = {pos[at + 1]}"
+        )
+    if pos[-1] != n_positions:
+        raise InvalidBufferError(
+            f"pos[-1]: expected {n_positions}, the length of crd, got {pos[-1]}"
+        )

@@ -1,0 +1,287 @@
+"""What a level is: buffers, properties, and level functions grouped as capabilities.
+
+A level stores one dimension. It maps *positions* of its parent level to positions
+of its own, each with a *coordinate*; a fibre is the run of positions below one
+parent position. The compiler never asks which class a level is: it asks for a
+capability (``isinstance(level, PositionIterable)``) and calls its functions, which
+return loop IR.
+
+Source: Chou, Kjolstad, Amarasinghe 2018, "Format abstraction for sparse tensor
+algebra compilers", sections 3 and 4.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from sparray.compiler.loop_ir import nodes as ir
+from sparray.errors import FormatError
+
+__all__ = [
+    "Appendable",
+    "Bounds",
+    "CoordinateIterable",
+    "Insertable",
+    "IntArray",
+    "Level",
+    "LevelView",
+    "Locatable",
+    "Located",
+    "Packed",
+    "PositionIterable",
+    "Unpacked",
+]
+
+IntArray = npt.NDArray[np.integer[Any]]
+
+_NEGATIONS = {"unique": "nonunique", "ordered": "unordered"}
+
+
+@dataclass(frozen=True, slots=True)
+class LevelView:
+    """One level of one array as generated code sees it.
+
+    Attributes
+    ----------
+    extent : ir.Expr
+        Number of coordinates along the level, int64.
+    buffers : mapping of str to ir.Buffer
+        The level's buffers by role (``"pos"``, ``"crd"``).
+    fresh : callable
+        ``fresh("p")`` gives a variable name that is unused in the function.
+    """
+
+    extent: ir.Expr
+    buffers: Mapping[str, ir.Buffer]
+    fresh: Callable[[str], str]
+
+    def load(self, role: str, index: ir.Expr) -> ir.Expr:
+        """Return element ``index`` of a buffer, widened to int64."""
+        value = ir.Load(self.buffers[role], index)
+        return value if value.dtype == "int64" else ir.Cast(value, "int64")
+
+    def store(self, role: str, index: ir.Expr, value: ir.Expr) -> ir.Stmt:
+        """Write element ``index`` of a buffer, narrowed to the buffer's dtype."""
+        buffer = self.buffers[role]
+        if value.dtype != buffer.dtype:
+            value = ir.Cast(value, buffer.dtype)
+        return ir.Store(buffer, index, value)
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """A half-open range, and the statements to run before it is read."""
+
+    begin: ir.Expr
+    end: ir.Expr
+    setup: tuple[ir.Stmt, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """Where a coordinate is stored; ``found`` is None where it always is."""
+
+    position: ir.Expr
+    found: ir.Expr | None = None
+    setup: tuple[ir.Stmt, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """A level made from coordinates.
+
+    Attributes
+    ----------
+    buffers : dict of str to ndarray
+        The level's buffers.
+    positions : int64[n]
+        The position in this level of each of the n entries.
+    n_positions : int
+        Number of positions of the level, padding included.
+    """
+
+    buffers: dict[str, IntArray]
+    positions: npt.NDArray[np.int64]
+    n_positions: int
+
+
+@dataclass(frozen=True, slots=True)
+class Unpacked:
+    """Every position of a level with its parent position and its coordinate."""
+
+    parents: npt.NDArray[np.int64]
+    coordinates: npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """Base of level types; subclasses are frozen dataclasses of their properties."""
+
+    name: ClassVar[str]
+    """The word that format strings use."""
+    roles: ClassVar[tuple[str, ...]] = ()
+    """Names of the buffers, in the order in which kernels receive them."""
+    optional_properties: ClassVar[tuple[str, ...]] = ()
+    """Properties that a format may take away; the others always hold."""
+    full: ClassVar[bool] = False
+    """Every coordinate of the extent has a position."""
+    branchless: ClassVar[bool] = False
+    """Each parent position has exactly one position."""
+    compact: ClassVar[bool] = True
+    """No position lies outside every fibre."""
+
+    unique: bool = True
+    """No coordinate occurs twice in a fibre."""
+    ordered: bool = True
+    """Coordinates ascend in a fibre."""
+
+    def __post_init__(self) -> None:
+        for word in ("unique", "ordered"):
+            if not getattr(self, word) and word not in self.optional_properties:
+                raise FormatError(
+                    f"{self.name} level: expected {word} to hold, got {word}=False"
+                )
+
+    def __str__(self) -> str:
+        words = self.arguments()
+        return f"{self.name}({', '.join(map(str, words))})" if words else self.name
+
+    @classmethod
+    def from_arguments(cls, arguments: Sequence[str | int]) -> Self:
+        """Make the level that ``name(arguments)`` means in a format string.
+
+        Raises
+        ------
+        FormatError
+            If the level type does not have an argument.
+        """
+        taken = {_NEGATIONS[word]: word for word in cls.optional_properties}
+        for argument in arguments:
+            if argument not in taken:
+                known = ", ".join(taken) if taken else "no arguments"
+                raise FormatError(f"{cls.name} level: expected {known}, got {argument}")
+        return cls(**{taken[str(word)]: False for word in arguments})
+
+    def arguments(self) -> tuple[str | int, ...]:
+        """Return what `from_arguments` makes an equal level of."""
+        return tuple(
+            _NEGATIONS[word]
+            for word in self.optional_properties
+            if not getattr(self, word)
+        )
+
+    def pack(
+        self,
+        parents: npt.NDArray[np.int64],
+        coordinates: npt.NDArray[np.int64],
+        n_parents: int,
+        extent: int,
+        index_dtype: npt.DTypeLike,
+    ) -> Packed:
+        """Make the level's buffers from entries sorted by (parent, coordinate)."""
+        raise NotImplementedError
+
+    def unpack(
+        self, buffers: Mapping[str, IntArray], n_parents: int, extent: int
+    ) -> Unpacked:
+        """List every position of the level, in order."""
+        raise NotImplementedError
+
+    def check(
+        self,
+        buffers: Mapping[str, IntArray],
+        n_parents: int,
+        extent: int,
+        groups: npt.NDArray[np.int64] | None = None,
+    ) -> int:
+        """Check raw buffers and return the number of positions they describe.
+
+        ``groups : int64[n_parents]`` numbers the parents where several of them are
+        one coordinate, as below a level that is not unique; their fibres are one.
+
+        Raises
+        ------
+        InvalidBufferError
+            If an invariant of the level does not hold.
+        """
+        raise NotImplementedError
+
+    def count(
+        self, buffers: Mapping[str, IntArray], n_parents: int, extent: int
+    ) -> int:
+        """Return the number of positions, trusting the buffers."""
+        raise NotImplementedError
+
+
+class PositionIterable(Level):
+    """A level whose positions are walked, each giving its coordinate."""
+
+    __slots__ = ()
+
+    def positions(
+        self, view: LevelView, parent_begin: ir.Expr, parent_end: ir.Expr
+    ) -> Bounds:
+        """Return the positions below the parent positions of a range.
+
+        The range has one position where the parent is unique; below a parent that
+        is not, it spans all positions with the same coordinate.
+        """
+        raise NotImplementedError
+
+    def coordinate(self, view: LevelView, position: ir.Expr) -> ir.Expr:
+        """Return the coordinate at a position, int64."""
+        raise NotImplementedError
+
+
+class CoordinateIterable(Level):
+    """A level whose coordinates are walked, each then located."""
+
+    __slots__ = ()
+
+    def coordinates(self, view: LevelView, parent: ir.Expr) -> Bounds:
+        """Return the range of coordinates below a parent position."""
+        raise NotImplementedError
+
+
+class Locatable(Level):
+    """A level that finds the position of a coordinate without a search loop."""
+
+    __slots__ = ()
+
+    def locate(self, view: LevelView, parent: ir.Expr, coordinate: ir.Expr) -> Located:
+        """Return the position of a coordinate below a parent position."""
+        raise NotImplementedError
+
+
+class Insertable(Level):
+    """A level of an output that is written at located positions, in any order."""
+
+    __slots__ = ()
+
+    def size(self, view: LevelView, parent_size: ir.Expr) -> ir.Expr:
+        """Return the number of positions below ``parent_size`` parents."""
+        raise NotImplementedError
+
+
+class Appendable(Level):
+    """A level of an output whose positions are made one after the other."""
+
+    __slots__ = ()
+
+    def append_coordinate(
+        self, view: LevelView, position: ir.Expr, coordinate: ir.Expr
+    ) -> tuple[ir.Stmt, ...]:
+        """Write the coordinate of a new position."""
+        raise NotImplementedError
+
+    def append_edges(
+        self, view: LevelView, parent: ir.Expr, end: ir.Expr
+    ) -> tuple[ir.Stmt, ...]:
+        """Say that the fibre below a parent position ends before ``end``.
+
+        Fibres are finished in the order of their parents.
+        """
+        raise NotImplementedError
