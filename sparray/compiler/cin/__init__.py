@@ -1,0 +1,1 @@
+"""Concrete index notation: loops in an order, with workspaces."""

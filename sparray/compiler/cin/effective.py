@@ -1,0 +1,135 @@
+"""What a CIN statement computes in the end, and what is left where operands end."""
+
+from collections.abc import Sequence as Seq
+from functools import singledispatch
+
+from sparray.compiler.cin.nodes import (
+    Access,
+    Apply,
+    Assign,
+    Expr,
+    Forall,
+    Literal,
+    Sequence,
+    Stmt,
+    Tiles,
+    Where,
+)
+from sparray.compiler.index_notation.simplify import simplify, substitute
+from sparray.errors import InternalError
+
+__all__ = ["effective_value", "restrict", "target_access"]
+
+
+@singledispatch
+def effective_value(statement: Stmt) -> Expr:
+    """Return the expression that decides where a statement has work.
+
+    Loops and reductions disappear, a workspace becomes what its producer computes,
+    and the parts of a sequence are added.
+    """
+    raise InternalError(f"expected a CIN statement, got {statement!r}")
+
+
+@effective_value.register
+def _(statement: Assign) -> Expr:
+    return statement.value
+
+
+@effective_value.register
+def _(statement: Forall) -> Expr:
+    return effective_value(statement.body)
+
+
+@effective_value.register
+def _(statement: Tiles) -> Expr:
+    return effective_value(statement.body)
+
+
+@effective_value.register
+def _(statement: Where) -> Expr:
+    access = target_access(statement.producer)
+    produced = effective_value(statement.producer)
+    return substitute(effective_value(statement.consumer), {access: produced})
+
+
+@effective_value.register
+def _(statement: Sequence) -> Expr:
+    values = [effective_value(part) for part in statement.statements]
+    total = values[0]
+    for value in values[1:]:
+        total = Apply("add", (total, value))
+    return total
+
+
+def target_access(statement: Stmt) -> Access:
+    """Return the access that a statement assigns to in the end."""
+    if isinstance(statement, Assign):
+        return statement.target
+    if isinstance(statement, Forall | Tiles):
+        return target_access(statement.body)
+    if isinstance(statement, Where):
+        return target_access(statement.consumer)
+    if isinstance(statement, Sequence):
+        return target_access(statement.statements[0])
+    raise InternalError(f"expected a CIN statement, got {statement!r}")
+
+
+@singledispatch
+def restrict(statement: Stmt, missing: Seq[Access]) -> Stmt | None:
+    """Return what is left of a statement where some operands are absent.
+
+    Returns
+    -------
+    Stmt or None
+        None if nothing is left to do: the target keeps its fill.
+    """
+    raise InternalError(f"expected a CIN statement, got {statement!r}")
+
+
+@restrict.register
+def _(statement: Assign, missing: Seq[Access]) -> Stmt | None:
+    zero = Literal(0)
+    value = simplify(substitute(statement.value, dict.fromkeys(missing, zero)))
+    if isinstance(value, Literal) and value.value == 0:
+        return None
+    return Assign(statement.target, value, statement.op)
+
+
+@restrict.register
+def _(statement: Forall, missing: Seq[Access]) -> Stmt | None:
+    body = restrict(statement.body, missing)
+    if body is None:
+        return None
+    return Forall(statement.index, body, statement.parallel, statement.vector)
+
+
+@restrict.register
+def _(statement: Tiles, missing: Seq[Access]) -> Stmt | None:
+    body = restrict(statement.body, missing)
+    if body is None:
+        return None
+    return Tiles(
+        statement.index, statement.inner, statement.sizes, body, statement.parallel
+    )
+
+
+@restrict.register
+def _(statement: Where, missing: Seq[Access]) -> Stmt | None:
+    producer = restrict(statement.producer, missing)
+    if producer is None:
+        gone = target_access(statement.producer)
+        return restrict(statement.consumer, [*missing, gone])
+    consumer = restrict(statement.consumer, missing)
+    if consumer is None:
+        return None
+    return Where(consumer, producer, statement.workspace)
+
+
+@restrict.register
+def _(statement: Sequence, missing: Seq[Access]) -> Stmt | None:
+    parts = [restrict(part, missing) for part in statement.statements]
+    left = tuple(part for part in parts if part is not None)
+    if len(left) <= 1:
+        return left[0] if left else None
+    return Sequence(left)

@@ -1,0 +1,105 @@
+"""Nodes of concrete index notation (CIN): loops in an order, with workspaces.
+
+The whole grammar::
+
+    Stmt ::= Forall(index) Stmt | Tiles(index) Stmt | Where(Stmt, Stmt)
+           | Sequence(Stmt ...) | Assign(Access, op, Expr)
+
+Expressions are those of index notation without `Reduce`: a reduction is an
+`Assign` with an operator. Source: Kjolstad et al. 2019, "Tensor algebra
+compilation with workspaces", section IV (forall, where, sequence); `Tiles` is ours.
+"""
+
+from dataclasses import dataclass
+
+from sparray.compiler.index_notation.nodes import Access, Apply, Expr, Literal
+
+__all__ = [
+    "Access",
+    "Apply",
+    "Assign",
+    "Expr",
+    "Forall",
+    "Literal",
+    "Sequence",
+    "Stmt",
+    "Tiles",
+    "Where",
+    "Workspace",
+]
+
+
+class Stmt:
+    """Base of statements."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Assign(Stmt):
+    """``target = value``, or ``target = op(target, value)``."""
+
+    target: Access
+    value: Expr
+    op: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Forall(Stmt):
+    """The body for every value of an index.
+
+    ``parallel`` splits the loop over threads in chunks of equal stored entries;
+    ``vector`` asks for vector instructions.
+    """
+
+    index: str
+    body: Stmt
+    parallel: bool = False
+    vector: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Tiles(Stmt):
+    """The range of an index cut into consecutive tiles.
+
+    Each tile has the first of ``sizes`` (descending, ending in 1) that still fits.
+    In the body ``inner`` runs over one tile, and ``index`` is the tile's start
+    plus ``inner``.
+    """
+
+    index: str
+    inner: str
+    sizes: tuple[int, ...]
+    body: Stmt
+    parallel: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """A temporary: its name, indices, dtype and how it is kept.
+
+    ``kind`` is ``"scalar"`` (a local variable), ``"registers"`` (one tile, in vector
+    registers), ``"dense"`` (an array over its one index), or ``"list"`` (an array
+    with the list of the coordinates that were written, iterated in order).
+    """
+
+    name: str
+    indices: tuple[str, ...]
+    kind: str
+    dtype: str
+
+
+@dataclass(frozen=True, slots=True)
+class Where(Stmt):
+    """Run the producer, which fills the workspace, then the consumer."""
+
+    consumer: Stmt
+    producer: Stmt
+    workspace: Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class Sequence(Stmt):
+    """Statements in order, each adding to what the ones before left."""
+
+    statements: tuple[Stmt, ...]

@@ -1,0 +1,1 @@
+"""Index notation: what a user asks for, parsed, checked and made canonical."""

@@ -1,0 +1,61 @@
+"""Words and symbols of index notation, derived from the operator table.
+
+The parser and the printer both read these tables, so what one prints the other
+understands.
+"""
+
+from sparray.compiler.loop_ir.operators import OPERATORS, Operator
+
+__all__ = [
+    "CONSTANTS",
+    "INFIX",
+    "PREFIX",
+    "REDUCTION_WORDS",
+    "REDUCTIONS",
+    "RIGHT_ASSOCIATIVE",
+    "is_comparison",
+    "is_function",
+]
+
+INFIX: dict[str, Operator] = {
+    row.symbol: row
+    for row in OPERATORS.values()
+    if row.arity == 2 and row.symbol is not None
+}
+
+PREFIX: dict[str, Operator] = {
+    row.symbol: row
+    for row in OPERATORS.values()
+    if row.arity == 1 and row.symbol is not None
+}
+
+# Word of a reduction -> operator that combines.
+REDUCTIONS: dict[str, str] = {
+    "sum": "add",
+    "prod": "mul",
+    "min": "min",
+    "max": "max",
+    "all": "and",
+    "any": "or",
+}
+
+REDUCTION_WORDS: dict[str, str] = {op: word for word, op in REDUCTIONS.items()}
+
+CONSTANTS: dict[str, bool | float] = {
+    "True": True,
+    "False": False,
+    "inf": float("inf"),
+    "nan": float("nan"),
+}
+
+RIGHT_ASSOCIATIVE = frozenset({"pow"})
+
+
+def is_comparison(row: Operator) -> bool:
+    """Tell whether an infix operator does not chain (``a < b < c`` is refused)."""
+    return row.result == "bool" and not row.associative
+
+
+def is_function(name: str) -> bool:
+    """Tell whether a name followed by a parenthesis is a function or a reduction."""
+    return name in OPERATORS or name in REDUCTIONS or name == "complex"

@@ -1,0 +1,165 @@
+"""Algebraic simplification from the operator table's facts.
+
+An absent entry of a sparse operand is the literal 0: the merge lattice substitutes
+it and asks what is left. That is why the rules treat a literal 0 as a *structural*
+zero (``missing="zero"``): ``x * 0`` and ``0 / x`` are 0 whatever ``x`` holds.
+"""
+
+from functools import singledispatch
+from typing import Any
+
+from sparray.compiler.index_notation.apply import apply_operator
+from sparray.compiler.index_notation.nodes import Access, Apply, Expr, Literal, Reduce
+from sparray.compiler.index_notation.traversal import (
+    accesses,
+    contains_reduce,
+    free_indices,
+    substitute,
+)
+from sparray.compiler.loop_ir.operators import Operator, operator
+from sparray.errors import DTypeError, InternalError
+
+__all__ = [
+    "accesses",
+    "contains_reduce",
+    "free_indices",
+    "is_zero",
+    "simplify",
+    "substitute",
+]
+
+
+def is_zero(expr: Expr) -> bool:
+    """Tell whether an expression is a literal 0 (``0``, ``0.0``, ``False``, ``0j``)."""
+    return isinstance(expr, Literal) and bool(expr.value == 0)
+
+
+@singledispatch
+def simplify(expr: Expr) -> Expr:
+    """Fold constants and drop identities and annihilators.
+
+    Parameters
+    ----------
+    expr : Expr
+        An expression of index notation, or a right-hand side of CIN.
+
+    Returns
+    -------
+    Expr
+        An expression with the same value.
+
+    Notes
+    -----
+    **Rewrite**, for a literal ``0``, ``1`` and any ``x`` that is not a literal::
+
+        f(literal ...)        ->  its value, if NumPy defines it
+        x + 0, x - 0, x * 1   ->  x            (integer or bool literals only)
+        0 - x                 ->  -x
+        x * 0, 0 / x          ->  0            (structural zero)
+        x & True, x | False   ->  x            (x != 0 if x may not be a bool)
+        x & False             ->  False
+        -(-x), ~(~x)          ->  x            (~ only where x is a bool)
+        reduce(identity)      ->  identity
+
+    A float identity (``x * 1.0``) stays, as it may promote ``x``. The dtype of a
+    result is that of the expression before it was simplified (``x + 0`` of a bool
+    ``x`` is an integer); so is the extent of an index that vanishes.
+    """
+    raise InternalError(f"expected an expression, got {expr!r}")
+
+
+@simplify.register
+def _(expr: Access) -> Expr:
+    return expr
+
+
+@simplify.register
+def _(expr: Literal) -> Expr:
+    return expr
+
+
+@simplify.register
+def _(expr: Reduce) -> Expr:
+    operand = simplify(expr.operand)
+    if isinstance(operand, Literal) and _is_identity(operand, operator(expr.op)):
+        return operand
+    return Reduce(expr.op, expr.indices, operand)
+
+
+@simplify.register
+def _(expr: Apply) -> Expr:
+    row = operator(expr.op)
+    operands = tuple(simplify(child) for child in expr.operands)
+    if all(isinstance(child, Literal) for child in operands):
+        return _fold(Apply(expr.op, operands))
+    if row.arity == 1:
+        return _simplify_unary(row, operands[0])
+    return _simplify_binary(row, *operands)
+
+
+def _fold(expr: Apply) -> Expr:
+    values = [child.value for child in expr.operands if isinstance(child, Literal)]
+    try:
+        return Literal(apply_operator(expr.op, *values))
+    except DTypeError:
+        # Left for the evaluation to report, with the dtypes of the whole.
+        return expr
+
+
+def _simplify_unary(row: Operator, operand: Expr) -> Expr:
+    if isinstance(operand, Apply) and operand.op == row.name:
+        inner = operand.operands[0]
+        if row.name == "neg" or (row.name == "not" and _is_boolean(inner)):
+            return inner
+    return Apply(row.name, (operand,))
+
+
+def _simplify_binary(row: Operator, left: Expr, right: Expr) -> Expr:
+    for literal, other in ((left, right), (right, left)):
+        if not isinstance(literal, Literal):
+            continue
+        if _is_annihilator(literal, row):
+            return Literal(False) if row.result == "bool" else literal
+        if _is_identity(literal, row) and _is_neutral(literal, row):
+            return _truth(other) if row.result == "bool" else other
+    if row.name == "sub" and _is_plain_zero(right):
+        return left
+    if row.name == "sub" and _is_plain_zero(left):
+        return simplify(Apply("neg", (right,)))
+    if row.name == "div" and is_zero(left):
+        return left
+    return Apply(row.name, (left, right))
+
+
+def _matches(literal: Literal, row: Operator, constant: Any) -> bool:
+    if constant is None:
+        return False
+    # Logical operators look at the truth of a number, not at its value.
+    value = bool(literal.value) if row.result == "bool" else literal.value
+    return bool(value == constant)
+
+
+def _is_identity(literal: Literal, row: Operator) -> bool:
+    return _matches(literal, row, row.identity)
+
+
+def _is_annihilator(literal: Literal, row: Operator) -> bool:
+    return _matches(literal, row, row.annihilator)
+
+
+def _is_neutral(literal: Literal, row: Operator) -> bool:
+    return row.result == "bool" or isinstance(literal.value, int)
+
+
+def _is_plain_zero(expr: Expr) -> bool:
+    return is_zero(expr) and isinstance(expr, Literal) and isinstance(expr.value, int)
+
+
+def _is_boolean(expr: Expr) -> bool:
+    if isinstance(expr, Apply | Reduce):
+        return operator(expr.op).result == "bool"
+    return isinstance(expr, Literal) and isinstance(expr.value, bool)
+
+
+def _truth(expr: Expr) -> Expr:
+    return expr if _is_boolean(expr) else Apply("ne", (expr, Literal(0)))

@@ -1,0 +1,131 @@
+"""Walks over expressions of index notation (and CIN right-hand sides)."""
+
+from collections.abc import Iterator, Mapping
+from functools import singledispatch
+
+from sparray.compiler.index_notation.nodes import Access, Apply, Expr, Literal, Reduce
+from sparray.errors import InternalError
+
+__all__ = [
+    "accesses",
+    "children",
+    "contains_reduce",
+    "depth",
+    "free_indices",
+    "replace_children",
+    "substitute",
+    "walk",
+]
+
+
+def children(expr: Expr) -> tuple[Expr, ...]:
+    """Return the direct subexpressions, in order."""
+    if isinstance(expr, Apply):
+        return expr.operands
+    if isinstance(expr, Reduce):
+        return (expr.operand,)
+    if isinstance(expr, Access | Literal):
+        return ()
+    raise InternalError(f"expected an expression, got {expr!r}")
+
+
+def replace_children(expr: Expr, operands: tuple[Expr, ...]) -> Expr:
+    """Return the same node over other subexpressions."""
+    if isinstance(expr, Apply):
+        return Apply(expr.op, operands)
+    if isinstance(expr, Reduce):
+        return Reduce(expr.op, expr.indices, operands[0])
+    return expr
+
+
+def walk(expr: Expr) -> Iterator[Expr]:
+    """Yield every node, parents first, left to right; does not recurse."""
+    pending = [expr]
+    while pending:
+        node = pending.pop()
+        yield node
+        pending.extend(reversed(children(node)))
+
+
+def depth(expr: Expr) -> int:
+    """Return the number of nodes on the longest path; does not recurse."""
+    deepest = 0
+    pending = [(expr, 1)]
+    while pending:
+        node, level = pending.pop()
+        deepest = max(deepest, level)
+        pending.extend((child, level + 1) for child in children(node))
+    return deepest
+
+
+def accesses(expr: Expr) -> tuple[Access, ...]:
+    """Return the distinct accesses in order of first appearance.
+
+    Parameters
+    ----------
+    expr : Expr
+        Any expression.
+
+    Returns
+    -------
+    tuple of Access
+        ``A[i,j]`` read twice counts once; ``A[i,j]`` and ``A[j,i]`` are two.
+    """
+    return tuple(dict.fromkeys(n for n in walk(expr) if isinstance(n, Access)))
+
+
+def contains_reduce(expr: Expr) -> bool:
+    """Tell whether there is a `Reduce` anywhere in the expression."""
+    return any(isinstance(node, Reduce) for node in walk(expr))
+
+
+@singledispatch
+def free_indices(expr: Expr) -> tuple[str, ...]:
+    """Return the indices that no `Reduce` binds, in order of first appearance.
+
+    Parameters
+    ----------
+    expr : Expr
+        Any expression.
+
+    Returns
+    -------
+    tuple of str
+        Each index once.
+    """
+    return tuple(
+        dict.fromkeys(i for child in children(expr) for i in free_indices(child))
+    )
+
+
+@free_indices.register
+def _(expr: Access) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(expr.indices))
+
+
+@free_indices.register
+def _(expr: Reduce) -> tuple[str, ...]:
+    return tuple(i for i in free_indices(expr.operand) if i not in expr.indices)
+
+
+def substitute(expr: Expr, mapping: Mapping[Access, Expr]) -> Expr:
+    """Return the expression with accesses replaced.
+
+    Parameters
+    ----------
+    expr : Expr
+        Any expression.
+    mapping : mapping of Access to Expr
+        What replaces each access; an access that is not a key stays. Replacements
+        are not searched again.
+
+    Returns
+    -------
+    Expr
+        The new expression, not simplified.
+    """
+    if isinstance(expr, Access):
+        return mapping.get(expr, expr)
+    return replace_children(
+        expr, tuple(substitute(child, mapping) for child in children(expr))
+    )
