@@ -1,0 +1,1 @@
+"""Back ends: each folder prints loop IR in one language and decides nothing."""

@@ -1,0 +1,1 @@
+"""Print loop IR as Cython over raw addresses, without Python objects."""

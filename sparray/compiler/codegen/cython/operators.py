@@ -1,0 +1,239 @@
+"""The operators of the loop IR as C expressions and small C functions.
+
+The text of a scalar operation is valid in C and in Cython alike: an infix operator in
+parentheses, or a call of a helper. So one table serves scalars in Cython and the lane
+loops of vector helpers in C.
+"""
+
+from collections.abc import Callable
+
+from sparray.compiler.codegen.cython.support import Support
+from sparray.compiler.codegen.cython.types import CType, c_type
+from sparray.errors import UnsupportedError
+
+__all__ = ["cast", "operation", "reduce_lanes", "select_lanes"]
+
+_ARITHMETIC = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
+_ON_BOOLS = {"add": "|", "mul": "&", "min": "&", "max": "|"}
+_COMPARISONS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
+_LOGICAL = {"and": "&", "or": "|"}
+# Cython's // is C's / under cdivision; these texts are for Cython alone.
+_INDEX = {"floordiv": "//", "mod": "%"}
+# C function without its width suffix; True where complex.h has it with a leading c.
+_MATH = {
+    "sqrt": True,
+    "exp": True,
+    "log": True,
+    "log1p": False,
+    "expm1": False,
+    "sin": True,
+    "cos": True,
+    "tanh": True,
+}
+
+# Bodies of scalar helpers by (operator, kind of dtype). NaN propagates as in
+# np.minimum, np.maximum and np.sign. T is the element type.
+_MIN = "return (a <= b || a != a) ? a : b;"
+_MAX = "return (a >= b || a != a) ? a : b;"
+_POWER = """\
+    T r = 1;
+    if (b < 0) return 0;
+    for (; b; b /= 2) { if (b % 2) r = (T)(r * a); a = (T)(a * a); }
+    return r;"""
+_BODIES = {
+    ("min", "int"): "return a <= b ? a : b;",
+    ("min", "uint"): "return a <= b ? a : b;",
+    ("min", "float"): _MIN,
+    ("max", "int"): "return a >= b ? a : b;",
+    ("max", "uint"): "return a >= b ? a : b;",
+    ("max", "float"): _MAX,
+    ("relu", "int"): "return a > 0 ? a : 0;",
+    ("relu", "uint"): "return a;",
+    ("relu", "bool"): "return a;",
+    ("relu", "float"): "return (a > 0 || a != a) ? a : 0;",
+    ("sign", "int"): "return (T)((a > 0) - (a < 0));",
+    ("sign", "uint"): "return a > 0;",
+    ("sign", "float"): "return a > 0 ? 1 : a < 0 ? -1 : a;",
+    ("abs", "int"): "return a < 0 ? (T)-a : a;",
+    ("abs", "uint"): "return a;",
+    ("abs", "bool"): "return a;",
+    ("pow", "int"): _POWER,
+    ("pow", "uint"): _POWER,
+}
+
+
+def operation(
+    op: str, operand: str, result: str, lanes: int, args: list[str], support: Support
+) -> str:
+    """Return Cython for an operator applied to printed operands.
+
+    Parameters
+    ----------
+    op : str
+        Operator name.
+    operand, result : str
+        Dtype of every operand, and of the result.
+    lanes : int
+        1 for scalars.
+    args : list of str
+        The operands, each an atom or in parentheses.
+    support : Support
+        Receives the helpers that the text uses.
+
+    Raises
+    ------
+    UnsupportedError
+        If C has no such operation on that dtype.
+    """
+    if lanes == 1:
+        text = _scalar(op, c_type(operand), args, support)
+        narrow = c_type(result).narrow and op not in _COMPARISONS | _LOGICAL
+        return f"(<{c_type(result).name}>{text})" if narrow else text
+    if op in _INDEX:
+        raise UnsupportedError(f"expected scalar operands of {op}, got {lanes} lanes")
+    native = op in _ARITHMETIC and c_type(operand).kind != "bool"
+    if native:
+        return _scalar(op, c_type(operand), args, support)
+    return _lane_by_lane(
+        op,
+        [operand] * len(args),
+        result,
+        lanes,
+        args,
+        support,
+        lambda names: _scalar(op, c_type(operand), names, support),
+    )
+
+
+def cast(operand: str, result: str, lanes: int, arg: str, support: Support) -> str:
+    """Return Cython for a conversion; to bool it asks whether the value is not 0."""
+    truth = c_type(result).kind == "bool"
+    if lanes == 1:
+        return f"({arg} != 0)" if truth else f"(<{support.scalar(result)}>{arg})"
+
+    def element(names: list[str]) -> str:
+        return f"{names[0]} != 0" if truth else f"({c_type(result).name}){names[0]}"
+
+    name = f"to_{c_type(result).code}_from"
+    return _lane_by_lane(name, [operand], result, lanes, [arg], support, element)
+
+
+def reduce_lanes(op: str, dtype: str, lanes: int, arg: str, support: Support) -> str:
+    """Return Cython for the lanes of a vector combined to a scalar.
+
+    The upper half is folded onto the lower one until a single lane is left.
+    """
+    vector = support.vector(dtype, lanes)
+    element = c_type(dtype)
+    folded = _scalar(op, element, ["v[k]", "v[k + h]"], support)
+    name = support.define(
+        f"sp_reduce_{op}_{element.code}x{lanes}",
+        f"static inline {element.name} sp_reduce_{op}_{element.code}x{lanes}"
+        f"({vector} v) {{\n"
+        f"    for (int h = {lanes // 2}; h > 0; h /= 2)\n"
+        f"        for (int k = 0; k < h; k++) v[k] = {folded};\n"
+        "    return v[0];\n}",
+        f"{element.name} sp_reduce_{op}_{element.code}x{lanes}({vector} v)",
+    )
+    return f"{name}({arg})"
+
+
+def _scalar(op: str, c: CType, args: list[str], support: Support) -> str:
+    if op in _INDEX and c.kind == "int":
+        return f"({args[0]} {_INDEX[op]} {args[1]})"
+    if op in _LOGICAL:
+        truths = args if c.kind == "bool" else [f"({a} != 0)" for a in args]
+        return f"({truths[0]} {_LOGICAL[op]} {truths[1]})"
+    if op in _COMPARISONS and (c.kind != "complex" or op in ("eq", "ne")):
+        return f"({args[0]} {_COMPARISONS[op]} {args[1]})"
+    if c.kind == "bool" and op in _ON_BOOLS:
+        return f"({args[0]} {_ON_BOOLS[op]} {args[1]})"
+    if op in _ARITHMETIC and c.kind != "bool":
+        return f"({args[0]} {_ARITHMETIC[op]} {args[1]})"
+    if op == "neg" and c.kind != "bool":
+        return f"(-{args[0]})"
+    if op == "not":
+        return f"({args[0]} == 0)"
+    return f"{_function(op, c, len(args), support)}({', '.join(args)})"
+
+
+def _function(op: str, c: CType, arity: int, support: Support) -> str:
+    name = f"sp_{op}_{c.code}"
+    names = ("a", "b")[:arity]
+    parameters = ", ".join(f"{c.name} {n}" for n in names)
+    body = _BODIES.get((op, c.kind))
+    if body is not None:
+        body = body.replace("T", c.name)
+        return support.define(
+            name,
+            f"static inline {c.name} {name}({parameters}) {{\n{body}\n}}"
+            if "\n" in body
+            else f"static inline {c.name} {name}({parameters}) {{ {body} }}",
+            f"{c.name} {name}({parameters})",
+        )
+    function = _library_function(op, c, support)
+    # |z| of a complex number is real.
+    result = c.name
+    if op == "abs" and c.kind == "complex":
+        result = "float" if c.size == 8 else "double"
+    return support.define(
+        name, f"#define {name} {function}", f"{result} {name}({parameters})"
+    )
+
+
+def _library_function(op: str, c: CType, support: Support) -> str:
+    real = c.kind == "float"
+    suffix = "f" if c.code in ("f32", "c64") else ""
+    if c.kind in ("float", "complex"):
+        support.includes.add("<math.h>" if real else "<complex.h>")
+        if op == "abs":
+            return ("fabs" if real else "cabs") + suffix
+        if op == "pow":
+            return ("pow" if real else "cpow") + suffix
+        if real and op in _MATH:
+            return op + suffix
+        if _MATH.get(op, False):
+            return f"c{op}{suffix}"
+    raise UnsupportedError(
+        f"expected an operation that C has, got {op} of {c.kind} elements ({c.code})"
+    )
+
+
+def _lane_by_lane(
+    op: str,
+    operands: list[str],
+    result: str,
+    lanes: int,
+    args: list[str],
+    support: Support,
+    element: Callable[[list[str]], str],
+) -> str:
+    """Call a helper that loops over the lanes, which GCC turns into vector code."""
+    names = ["a", "b", "c"][: len(args)]
+    vectors = [support.vector(dtype, lanes) for dtype in operands]
+    made = support.vector(result, lanes)
+    text = element([f"{n}[k]" for n in names])
+    name = f"sp_{op}_{c_type(operands[-1]).code}x{lanes}"
+    parameters = ", ".join(f"{v} {n}" for v, n in zip(vectors, names, strict=True))
+    support.define(
+        name,
+        f"static inline {made} {name}({parameters}) {{\n"
+        f"    {made} r;\n"
+        f"    for (int k = 0; k < {lanes}; k++) r[k] = {text};\n"
+        "    return r;\n}",
+        f"{made} {name}({parameters})",
+    )
+    return f"{name}({', '.join(args)})"
+
+
+def select_lanes(dtype: str, lanes: int, args: list[str], support: Support) -> str:
+    """Return Cython for a choice between two vectors, lane by lane."""
+    return _lane_by_lane(
+        "select",
+        ["bool", dtype, dtype],
+        dtype,
+        lanes,
+        args,
+        support,
+        lambda names: f"{names[0]} ? {names[1]} : {names[2]}",
+    )

@@ -1,0 +1,103 @@
+"""How each dtype, pointer and vector is called in generated code."""
+
+from dataclasses import dataclass
+
+from sparray.errors import UnsupportedError
+
+__all__ = [
+    "CType",
+    "c_type",
+    "pointer_name",
+    "scalar_parameter",
+    "type_name",
+    "vector_name",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class CType:
+    """One dtype in C.
+
+    Attributes
+    ----------
+    code : str
+        Short name, the suffix of helpers (``"f32"``).
+    name : str
+        The scalar type, valid in C and in Cython.
+    kind : str
+        ``"bool"``, ``"int"``, ``"uint"``, ``"float"`` or ``"complex"``.
+    size : int
+        Bytes of one element.
+    """
+
+    code: str
+    name: str
+    kind: str
+    size: int
+
+    @property
+    def narrow(self) -> bool:
+        """Whether C computes in ``int`` instead, so that results need a cast."""
+        return self.kind in ("int", "uint", "bool") and self.size < 4
+
+
+_TYPES = {
+    "bool": CType("b8", "uint8_t", "bool", 1),
+    "int8": CType("i8", "int8_t", "int", 1),
+    "int16": CType("i16", "int16_t", "int", 2),
+    "int32": CType("i32", "int32_t", "int", 4),
+    "int64": CType("i64", "int64_t", "int", 8),
+    "uint8": CType("u8", "uint8_t", "uint", 1),
+    "uint16": CType("u16", "uint16_t", "uint", 2),
+    "uint32": CType("u32", "uint32_t", "uint", 4),
+    "uint64": CType("u64", "uint64_t", "uint", 8),
+    "float32": CType("f32", "float", "float", 4),
+    "float64": CType("f64", "double", "float", 8),
+    "complex64": CType("c64", "sp_c64", "complex", 8),
+    "complex128": CType("c128", "sp_c128", "complex", 16),
+}
+
+
+def c_type(dtype: str) -> CType:
+    """Return what a dtype is in C.
+
+    Raises
+    ------
+    UnsupportedError
+        If generated code has no such type.
+    """
+    try:
+        return _TYPES[dtype]
+    except KeyError:
+        raise UnsupportedError(
+            f"expected a dtype of generated code, one of {', '.join(_TYPES)}; "
+            f"got {dtype!r}"
+        ) from None
+
+
+def vector_name(dtype: str, lanes: int) -> str:
+    """Return the name of a vector type (``"sp_f32x16"``)."""
+    return f"sp_{c_type(dtype).code}x{lanes}"
+
+
+def type_name(dtype: str, lanes: int) -> str:
+    """Return the type of a local variable."""
+    return c_type(dtype).name if lanes == 1 else vector_name(dtype, lanes)
+
+
+def pointer_name(dtype: str, *, writable: bool) -> str:
+    """Return the type of a buffer parameter (``"sp_in_f32"``), a restrict pointer."""
+    return f"sp_{'out' if writable else 'in'}_{c_type(dtype).code}"
+
+
+def scalar_parameter(dtype: str) -> str:
+    """Return the type in which an entry point takes a scalar.
+
+    Few types keep the module small: each brings its own conversion from Python.
+    """
+    kind = c_type(dtype).kind
+    if kind == "complex":
+        raise UnsupportedError(
+            f"expected a real scalar parameter of a kernel, got dtype {dtype}"
+        )
+    return "double" if kind == "float" else "long long"
