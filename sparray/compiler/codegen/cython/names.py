@@ -12,11 +12,12 @@ _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z", re.ASCII)
 # Words that Cython or C reads as something else, beyond Python's keywords. C keywords
 # are listed even where Cython would mangle them, so that a name means one thing.
 _WORDS = """
-auto bint break case char cdef cimport complex const continue cpdef ctypedef cppclass
-cython default DEF do double ELIF ELSE else enum except exec extern fastcall fixed float
-fused gil goto if IF include inline int long namespace nogil noexcept NULL object operator
-packed prange print public range readonly register restrict short signed size_t sizeof
-ssize_t static struct switch typedef union unsigned uintptr_t void volatile while
+auto bint break case char cdef cimport complex const continue cpdef ctypedef
+cppclass cython default DEF do double ELIF ELSE else enum except exec extern
+fastcall fixed float fused gil goto if IF include inline int long namespace nogil
+noexcept NULL object operator packed prange print public range readonly register
+restrict short signed size_t sizeof ssize_t static struct switch typedef union
+unsigned uintptr_t void volatile while
 """.split()
 _RESERVED = (
     frozenset(_WORDS) | frozenset(keyword.kwlist) | frozenset(keyword.softkwlist)
