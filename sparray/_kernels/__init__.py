@@ -1,0 +1,1 @@
+"""Compiled kernels: built with the package, or compiled on first use and cached."""
