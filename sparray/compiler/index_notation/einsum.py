@@ -11,7 +11,7 @@ from sparray.compiler.index_notation.nodes import (
     Reduce,
 )
 from sparray.compiler.index_notation.parser import MAX_DEPTH
-from sparray.compiler.index_notation.tokenizer import syntax_error
+from sparray.compiler.index_notation.tokenizer import expect_text, syntax_error
 from sparray.errors import ExpressionError
 
 __all__ = ["parse_einsum"]
@@ -45,10 +45,7 @@ def parse_einsum(subscripts: str, n_operands: int) -> Assignment:
     >>> parse_einsum("ii", 1).value
     Reduce(op='add', indices=('i',), operand=Access(tensor='A', indices=('i', 'i')))
     """
-    if not isinstance(subscripts, str):
-        kind = type(subscripts).__name__
-        raise ExpressionError(f"subscripts: expected a str, got {kind}")
-    _check_characters(subscripts)
+    _check_characters(expect_text("subscripts", subscripts))
     inputs, arrow, output = subscripts.partition("->")
     terms = ["".join(term.split()) for term in inputs.split(",")]
     if len(terms) != n_operands:

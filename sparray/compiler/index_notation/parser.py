@@ -29,7 +29,12 @@ from sparray.compiler.index_notation.nodes import (
     Literal,
     Reduce,
 )
-from sparray.compiler.index_notation.tokenizer import Token, syntax_error, tokenize
+from sparray.compiler.index_notation.tokenizer import (
+    Token,
+    expect_text,
+    syntax_error,
+    tokenize,
+)
 from sparray.compiler.index_notation.traversal import depth, free_indices
 from sparray.compiler.loop_ir.operators import OPERATORS
 from sparray.errors import ExpressionError
@@ -66,10 +71,7 @@ def parse_assignment(text: str) -> Assignment:
     >>> parse_assignment("y[i] = A[i,j]").value
     Reduce(op='add', indices=('j',), operand=Access(tensor='A', indices=('i', 'j')))
     """
-    if not isinstance(text, str):
-        kind = type(text).__name__
-        raise ExpressionError(f"expression: expected a str, got {kind}")
-    return _Parser(text).assignment()
+    return _Parser(expect_text("expression", text)).assignment()
 
 
 def sum_missing_indices(value: Expr, kept: tuple[str, ...]) -> Expr:

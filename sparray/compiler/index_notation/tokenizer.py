@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from sparray.errors import ExpressionError
 
-__all__ = ["Token", "syntax_error", "tokenize"]
+__all__ = ["Token", "expect_text", "syntax_error", "tokenize"]
 
 _TOKEN = re.compile(
     r"(?P<space>[ \t\r\n]+)"
@@ -25,6 +25,31 @@ class Token:
 
     def __str__(self) -> str:
         return "the end" if self.kind == "end" else repr(self.text)
+
+
+def expect_text(name: str, value: object) -> str:
+    """Return an argument that must be a str.
+
+    Parameters
+    ----------
+    name : str
+        The argument's name.
+    value : object
+        What the user passed.
+
+    Returns
+    -------
+    str
+        The same value.
+
+    Raises
+    ------
+    ExpressionError
+        If it is not a str.
+    """
+    if isinstance(value, str):
+        return value
+    raise ExpressionError(f"{name}: expected a str, got {type(value).__name__}")
 
 
 def syntax_error(text: str, start: int, message: str) -> ExpressionError:
