@@ -1,0 +1,182 @@
+"""CIN on dense NumPy arrays in plain Python loops: the oracle for schedules."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import singledispatchmethod
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from sparray.compiler.cin.nodes import (
+    Access,
+    Apply,
+    Assign,
+    Expr,
+    Forall,
+    Literal,
+    Sequence,
+    Stmt,
+    Tiles,
+    Where,
+)
+from sparray.compiler.cin.verify import verify, written
+from sparray.compiler.index_notation.apply import apply_operator, reduction_identity
+from sparray.errors import InternalError
+
+__all__ = ["run"]
+
+Array = NDArray[Any]
+
+
+def run(
+    statement: Stmt,
+    arrays: Mapping[str, Array],
+    extents: Mapping[str, int],
+    dtype: DTypeLike,
+    *,
+    target: Access | None = None,
+) -> Array:
+    """Run a CIN statement.
+
+    Parameters
+    ----------
+    statement : Stmt
+        The statement; it is verified first.
+    arrays : mapping of str to ndarray
+        Each operand, dense.
+    extents : mapping of str to int
+        Number of values of each index; inner indices of `Tiles` need none.
+    dtype : dtype-like
+        The result's dtype.
+    target : Access, optional
+        The result; by default the first tensor written that is no workspace.
+
+    Returns
+    -------
+    ndarray
+        The result, over the extents of its indices.
+
+    Raises
+    ------
+    InternalError
+        If the statement is malformed.
+
+    Notes
+    -----
+    The result and each workspace start as 0, or as the identity of the one operator
+    that reduces into them; a workspace does so at each execution of its `Where`,
+    whatever its kind.
+    """
+    verify(statement)
+    workspaces = _workspaces(statement)
+    results = [
+        a.target for a in written(statement) if a.target.tensor not in workspaces
+    ]
+    result = results[0] if target is None else target
+    shape = tuple(extents[i] for i in result.indices)
+    initial = _initial(statement, result.tensor, dtype)
+    out: Array = np.full(shape, initial, dtype=dtype)
+    machine = _Machine({**arrays, result.tensor: out}, dict(extents))
+    machine.execute(statement)
+    return out
+
+
+def _workspaces(statement: Stmt) -> frozenset[str]:
+    if isinstance(statement, Where):
+        own = frozenset({statement.workspace.name})
+        return own | _workspaces(statement.producer) | _workspaces(statement.consumer)
+    if isinstance(statement, Forall | Tiles):
+        return _workspaces(statement.body)
+    parts = statement.statements if isinstance(statement, Sequence) else ()
+    return frozenset(name for part in parts for name in _workspaces(part))
+
+
+def _initial(statement: Stmt, tensor: str, dtype: DTypeLike) -> Any:
+    assignments = [a for a in written(statement) if a.target.tensor == tensor]
+    ops = {a.op for a in assignments if a.op is not None}
+    if len(ops) == 1:
+        return reduction_identity(ops.pop(), dtype)
+    return np.zeros((), dtype=dtype)[()]
+
+
+@dataclass(slots=True)
+class _Machine:
+    """The memory of one run.
+
+    ``coordinates`` holds the value of every bound index, ``tiles`` for the inner
+    index of each open tile its index, start and size.
+    """
+
+    arrays: dict[str, Array]
+    extents: dict[str, int]
+    coordinates: dict[str, int] = field(default_factory=dict)
+    tiles: dict[str, tuple[str, int, int]] = field(default_factory=dict)
+
+    @singledispatchmethod
+    def execute(self, statement: Stmt) -> None:
+        raise InternalError(f"expected a CIN statement, got {statement!r}")
+
+    @execute.register
+    def _(self, statement: Assign) -> None:
+        array = self.arrays[statement.target.tensor]
+        place = self.place(statement.target)
+        value = self.value(statement.value)
+        if statement.op is not None:
+            value = apply_operator(statement.op, array[place], value)
+        array[place] = np.asarray(value).astype(array.dtype)
+
+    @execute.register
+    def _(self, statement: Forall) -> None:
+        index = statement.index
+        if index not in self.tiles:
+            for value in range(self.extents[index]):
+                self.coordinates[index] = value
+                self.execute(statement.body)
+            return
+        outer, start, size = self.tiles[index]
+        for value in range(size):
+            self.coordinates[index] = value
+            self.coordinates[outer] = start + value
+            self.execute(statement.body)
+
+    @execute.register
+    def _(self, statement: Tiles) -> None:
+        start, extent = 0, self.extents[statement.index]
+        while start < extent:
+            size = next(s for s in statement.sizes if start + s <= extent)
+            self.tiles[statement.inner] = (statement.index, start, size)
+            self.execute(statement.body)
+            start += size
+        self.tiles.pop(statement.inner, None)
+
+    @execute.register
+    def _(self, statement: Where) -> None:
+        workspace = statement.workspace
+        shape = [self.length(index) for index in workspace.indices]
+        initial = _initial(statement.producer, workspace.name, workspace.dtype)
+        array = np.full(shape, initial, dtype=workspace.dtype)
+        self.arrays[workspace.name] = array
+        self.execute(statement.producer)
+        self.execute(statement.consumer)
+        del self.arrays[workspace.name]
+
+    @execute.register
+    def _(self, statement: Sequence) -> None:
+        for part in statement.statements:
+            self.execute(part)
+
+    def length(self, index: str) -> int:
+        return self.tiles[index][2] if index in self.tiles else self.extents[index]
+
+    def place(self, access: Access) -> tuple[int, ...]:
+        return tuple(self.coordinates[index] for index in access.indices)
+
+    def value(self, expr: Expr) -> Any:
+        if isinstance(expr, Access):
+            return self.arrays[expr.tensor][self.place(expr)]
+        if isinstance(expr, Literal):
+            return expr.value
+        if isinstance(expr, Apply):
+            return apply_operator(expr.op, *map(self.value, expr.operands))
+        raise InternalError(f"expected an expression of CIN, got {expr!r}")
