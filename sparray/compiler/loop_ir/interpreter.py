@@ -90,8 +90,8 @@ class _State:
         array = self.buffers[name]
         if begin < 0 or length < 0 or begin + length > len(array):
             raise InternalError(
-                f"function {self.function}: {name}[{begin}:{begin + length}] is outside "
-                f"its {len(array)} elements"
+                f"function {self.function}: {name}[{begin}:{begin + length}] is "
+                f"outside its {len(array)} elements"
             )
         if self.races is not None:
             self.races.touch(self.function, name, range(begin, begin + length), write)

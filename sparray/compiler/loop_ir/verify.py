@@ -41,7 +41,7 @@ def verify(function: ir.Function) -> None:
     checker.block(function.body, top=True)
 
 
-class _Invalid(Exception):
+class _InvalidError(Exception):
     """A problem, before the statement that has it is known."""
 
 
@@ -56,7 +56,7 @@ class _Checker:
         try:
             _expect_dtype(item.dtype)
             self.declare(item)
-        except _Invalid as problem:
+        except _InvalidError as problem:
             raise InternalError(
                 f"function {self.function}: {problem}\n    parameter {item}"
             ) from None
@@ -67,7 +67,7 @@ class _Checker:
             for each in block.statements:
                 try:
                     self.statement(each, held, top=top)
-                except _Invalid as problem:
+                except _InvalidError as problem:
                     raise self.error(str(problem), each) from None
             for name, allocate in held.items():
                 raise self.error(f"{name} is not freed in its block", allocate)
@@ -297,7 +297,7 @@ def _result(op: str, operand: str, claimed: str) -> str:
 
 def _expect(fact: bool, problem: str) -> None:
     if not fact:
-        raise _Invalid(problem)
+        raise _InvalidError(problem)
 
 
 def _expect_dtype(dtype: str) -> None:
