@@ -1,0 +1,311 @@
+"""The array: a format, a shape, the buffers of each level and the values."""
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NoReturn, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from sparray.errors import KernelMemoryError, WouldDensifyError
+from sparray.formats.coordinates import as_dtype, combine_duplicates, differs
+from sparray.formats.format import Format
+from sparray.formats.level import IntArray
+from sparray.formats.packing import LevelBuffers, unpack_coordinates
+
+if TYPE_CHECKING:
+    import scipy.sparse
+    import torch
+
+__all__ = ["SparseArray", "read_only"]
+
+Coordinates = npt.NDArray[np.int64]
+
+
+class SparseArray:
+    """An array that stores some of its entries, in the way its format says.
+
+    Made by `sparray.array`, `sparray.from_coords` and `sparray.from_buffers`. The
+    pattern never changes; `values` may be written to.
+
+    Attributes
+    ----------
+    format : Format
+        How entries are stored.
+    shape : tuple of int
+        Extent of each dimension.
+    values : dtype[positions]
+        Value of each position of the innermost level.
+    fill_value : scalar
+        What every entry is that is not stored.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "_cached_addresses",
+        "_cached_key",
+        "_levels",
+        "fill_value",
+        "format",
+        "shape",
+        "values",
+    )
+
+    format: Format
+    shape: tuple[int, ...]
+    values: npt.NDArray[Any]
+    fill_value: Any
+    _levels: LevelBuffers
+    _cached_addresses: tuple[int, ...] | None
+    _cached_key: tuple[Format, str, str] | None
+
+    def __init__(self) -> None:
+        raise TypeError(
+            "SparseArray: expected a call of sparray.array, from_coords or "
+            "from_buffers, got one of the class"
+        )
+
+    @classmethod
+    def _from_trusted(
+        cls,
+        format: Format,
+        shape: tuple[int, ...],
+        levels: LevelBuffers,
+        values: npt.NDArray[Any],
+        fill_value: Any,
+    ) -> Self:
+        """Wrap buffers that are known to be right: nothing is checked or copied."""
+        self = cls.__new__(cls)
+        self.format = format
+        self.shape = shape
+        self.values = values
+        self.fill_value = fill_value
+        self._levels = levels
+        self._cached_addresses = None
+        self._cached_key = None
+        return self
+
+    @property
+    def _addresses(self) -> tuple[int, ...]:
+        """Addresses of the buffers as kernels take them: by level and role, values.
+
+        They stay valid as long as the array: no buffer is ever replaced.
+        """
+        addresses = self._cached_addresses
+        if addresses is None:
+            buffers = [
+                buffers[role]
+                for level, buffers in zip(self.format.levels, self._levels, strict=True)
+                for role in level.roles
+            ]
+            addresses = tuple(
+                buffer.__array_interface__["data"][0]
+                for buffer in (*buffers, self.values)
+            )
+            self._cached_addresses = addresses
+        return addresses
+
+    @property
+    def _key(self) -> tuple[Format, str, str]:
+        """What a kernel is specialised to: format, dtype and index dtype."""
+        key = self._cached_key
+        if key is None:
+            key = (self.format, self.values.dtype.str, self.index_dtype.str)
+            self._cached_key = key
+        return key
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype of the values."""
+        return self.values.dtype
+
+    @property
+    def ndim(self) -> int:
+        """Number of dimensions."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """Number of elements, stored or not: a Python integer of any size."""
+        return math.prod(self.shape)
+
+    @property
+    def nnz(self) -> int:
+        """Number of stored entries, explicit zeros included.
+
+        Where every level is dense, the entries are the elements that differ from
+        the fill value, which are counted on each call.
+        """
+        if self.format.is_dense:
+            return int(np.count_nonzero(differs(self.values, self.fill_value)))
+        return len(self.values)
+
+    @property
+    def index_dtype(self) -> np.dtype[Any]:
+        """The dtype of every index buffer; int64 where there is none."""
+        for buffers in self._levels:
+            for buffer in buffers.values():
+                return buffer.dtype
+        return np.dtype(np.int64)
+
+    @property
+    def levels(self) -> tuple[Mapping[str, IntArray], ...]:
+        """The buffers of each level by role, as read-only views."""
+        return tuple(
+            {role: read_only(buffer) for role, buffer in buffers.items()}
+            for buffers in self._levels
+        )
+
+    @property
+    def nbytes(self) -> int:
+        """Size of the values and of all index buffers in bytes."""
+        index_bytes = sum(
+            buffer.nbytes for buffers in self._levels for buffer in buffers.values()
+        )
+        return self.values.nbytes + index_bytes
+
+    @property
+    def T(self) -> "SparseArray":  # noqa: N802 - the name that NumPy gave it
+        """The array with its dimensions reversed; all buffers are shared.
+
+        A row-compressed array becomes a column-compressed one: only the order of
+        the format differs.
+        """
+        last = self.ndim - 1
+        order = tuple(last - dimension for dimension in self.format.order)
+        return SparseArray._from_trusted(
+            Format(self.format.levels, order),
+            self.shape[::-1],
+            self._levels,
+            self.values,
+            self.fill_value,
+        )
+
+    def to_format(self, format: str | Format) -> "SparseArray":
+        """Return the array in another format; the same object if it has it already.
+
+        Parameters
+        ----------
+        format : str or Format
+            A name, a format string or a format.
+
+        Returns
+        -------
+        SparseArray
+            Equal to this one. Repeated coordinates are added up where the new
+            format is unique. Padding of dense levels is stored like any entry.
+
+        Raises
+        ------
+        FormatError
+            If the format has another number of dimensions or cannot hold the
+            entries.
+        """
+        from sparray.convert import convert_format  # convert.py makes SparseArrays
+        from sparray.formats.named import as_format
+
+        return convert_format(self, as_format(format, self.ndim))
+
+    def todense(self) -> npt.NDArray[Any]:
+        """Return all elements as a new NumPy array.
+
+        Raises
+        ------
+        KernelMemoryError
+            If the dense array does not fit in memory.
+        """
+        if self.format.is_dense:
+            stored = self.values.reshape([self.shape[d] for d in self.format.order])
+            return stored.transpose(np.argsort(self.format.order)).copy(order="C")
+        coords, values = self.to_coords()
+        if not self.format.unique:
+            coords, values = combine_duplicates(coords, values, self.format.order)
+        try:
+            dense = np.full(self.shape, self.fill_value, dtype=self.dtype)
+        except (MemoryError, ValueError):
+            raise KernelMemoryError(
+                f"todense: expected a dense array that fits in memory, got shape "
+                f"{self.shape}, {self._dense_bytes} bytes"
+            ) from None
+        dense[tuple(coords)] = values
+        return dense
+
+    def to_coords(self) -> tuple[Coordinates, npt.NDArray[Any]]:
+        """Return the stored entries as new arrays, in the order they are stored in.
+
+        Returns
+        -------
+        coords : int64[ndim, n]
+            Coordinates of each entry.
+        values : dtype[n]
+            Value of each entry.
+        """
+        coords, values = unpack_coordinates(
+            self.format, self.shape, self._levels, self.values, self.fill_value
+        )
+        return coords, values.copy() if values is self.values else values
+
+    def to_scipy(self, copy: bool = False) -> "scipy.sparse.sparray":
+        """Return a SciPy sparse array: see `sparray.convert.to_scipy`."""
+        from sparray.convert import to_scipy  # convert.py makes SparseArrays
+
+        return to_scipy(self, copy=copy)
+
+    def to_torch(self, copy: bool = False) -> "torch.Tensor":
+        """Return a torch sparse tensor: see `sparray.convert.to_torch`."""
+        from sparray.convert import to_torch  # convert.py makes SparseArrays
+
+        return to_torch(self, copy=copy)
+
+    def astype(self, dtype: npt.DTypeLike) -> "SparseArray":
+        """Return an array with values of another dtype, converted as NumPy does.
+
+        The pattern is shared, the values are new.
+
+        Raises
+        ------
+        DTypeError
+            If it is not a dtype that arrays can have.
+        """
+        known = as_dtype(dtype)
+        fill_value = np.asarray(self.fill_value).astype(known)[()]
+        return SparseArray._from_trusted(
+            self.format, self.shape, self._levels, self.values.astype(known), fill_value
+        )
+
+    def copy(self) -> "SparseArray":
+        """Return an array that shares no buffer with this one."""
+        levels = tuple(
+            {role: buffer.copy() for role, buffer in buffers.items()}
+            for buffers in self._levels
+        )
+        return SparseArray._from_trusted(
+            self.format, self.shape, levels, self.values.copy(), self.fill_value
+        )
+
+    def __repr__(self) -> str:
+        nnz, size = self.nnz, self.size
+        density = f"{nnz / size:.2g}" if size else "none"
+        fill = "" if self.fill_value == 0 else f", fill value {self.fill_value}"
+        return (
+            f"<SparseArray {self.format.name or self.format}, shape {self.shape}, "
+            f"{self.dtype}: {nnz} stored entries, density {density}, "
+            f"{self.nbytes} bytes{fill}>"
+        )
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
+        raise WouldDensifyError(
+            f"SparseArray of shape {self.shape}: expected a call of todense() to make "
+            f"a dense array of {self._dense_bytes} bytes, got an implicit conversion"
+        )
+
+    @property
+    def _dense_bytes(self) -> int:
+        return self.size * self.dtype.itemsize
+
+
+def read_only(buffer: IntArray) -> IntArray:
+    """Return a view that cannot be written to."""
+    view = buffer.view()
+    view.flags.writeable = False
+    return view
