@@ -1,0 +1,133 @@
+"""The kernels that are compiled with the package: one row each.
+
+A row names an assignment, the format of every tensor in it, and the dtypes; it
+stands for one kernel per combination of dtypes. Whatever is not here is compiled
+on first use, so a row buys time at the first call and nothing else.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from sparray.compiler.index_notation.canonical import (
+    canonicalize,
+    separate_accesses,
+)
+from sparray.compiler.index_notation.nodes import Assignment
+from sparray.compiler.index_notation.parser import parse_assignment
+from sparray.compiler.index_notation.traversal import accesses
+from sparray.compiler.problem import Problem, TensorSpec
+from sparray.formats.named import as_format
+
+__all__ = ["ROWS", "Row", "problems"]
+
+_FLOATS = ("float32", "float64")
+_INDICES = ("int32", "int64")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One kernel in several dtypes.
+
+    Attributes
+    ----------
+    name : str
+        ``<op>_<formats>``, an identifier; the module is named by it.
+    expression : str
+        An assignment in index notation, each tensor read with one index list.
+    formats : mapping of str to str
+        Named format, or format string, of every tensor, the result's too; a
+        tensor that is not named is dense.
+    dtypes : tuple of str
+        Dtypes of the values, the same for all tensors.
+    index_dtypes : tuple of str
+        Dtypes of every ``pos`` and ``crd``.
+    """
+
+    name: str
+    expression: str
+    formats: dict[str, str] = field(hash=False)
+    dtypes: tuple[str, ...] = _FLOATS
+    index_dtypes: tuple[str, ...] = _INDICES
+
+
+_CSR3 = {"A": "csr", "B": "csr", "C": "csr"}
+
+ROWS: tuple[Row, ...] = (
+    # Products with a dense operand, and those of its gradients.
+    Row("spmv_csr", "y[i] = A[i,j] * x[j]", {"A": "csr"}),
+    Row("spmv_csc", "y[i] = A[i,j] * x[j]", {"A": "csc"}),
+    Row("spmv_coo", "y[i] = A[i,j] * x[j]", {"A": "coo"}),
+    Row("spmm_csr", "C[i,j] = A[i,k] * B[k,j]", {"A": "csr"}),
+    Row("spmm_csc", "C[i,j] = A[i,k] * B[k,j]", {"A": "csc"}),
+    Row("spmm_coo", "C[i,j] = A[i,k] * B[k,j]", {"A": "coo"}),
+    Row("spmm_transposed_csr", "C[i,j] = A[k,i] * B[k,j]", {"A": "csr"}),
+    # Sparse results of products.
+    Row("spgemm_csr_csr", "C[i,j] = A[i,k] * B[k,j]", _CSR3),
+    Row("spgemm_csr_csc", "C[i,j] = A[i,k] * B[k,j]", {**_CSR3, "B": "csc"}),
+    Row(
+        "sddmm_csr",
+        "C[i,j] = A[i,j] * B[i,k] * D[j,k]",
+        {"A": "csr", "C": "csr"},
+    ),
+    # Element-wise.
+    Row("add_csr_csr", "C[i,j] = A[i,j] + B[i,j]", _CSR3),
+    Row("mul_csr_csr", "C[i,j] = A[i,j] * B[i,j]", _CSR3),
+    # Three dimensions.
+    Row("mttkrp_csf", "A[i,r] = X[i,j,k] * B[j,r] * C[k,r]", {"X": "csf"}),
+    Row("ttv_csf", "A[i,j] = X[i,j,k] * v[k]", {"X": "csf", "A": "dcsr"}),
+    Row("ttv_csf_dense", "A[i,j] = X[i,j,k] * v[k]", {"X": "csf"}),
+    # Conversions are assignments.
+    Row("convert_csr_csc", "B[i,j] = A[i,j]", {"A": "csr", "B": "csc"}),
+    Row("convert_csc_csr", "B[i,j] = A[i,j]", {"A": "csc", "B": "csr"}),
+    Row("convert_csr_coo", "B[i,j] = A[i,j]", {"A": "csr", "B": "coo"}),
+    Row("convert_coo_csr", "B[i,j] = A[i,j]", {"A": "coo", "B": "csr"}),
+    Row("convert_csr_dense", "B[i,j] = A[i,j]", {"A": "csr"}),
+    Row("convert_dense_csr", "B[i,j] = A[i,j]", {"B": "csr"}),
+    # Sums.
+    Row("sum_csr", "s = A[i,j]", {"A": "csr"}),
+    Row("sum_columns_csr", "y[i] = A[i,j]", {"A": "csr"}),
+    Row("sum_rows_csr", "y[j] = A[i,j]", {"A": "csr"}),
+)
+
+
+def problems(row: Row) -> Iterator[Problem]:
+    """Yield the problem of every combination of a row's dtypes.
+
+    Parameters
+    ----------
+    row : Row
+        A row of the manifest.
+
+    Yields
+    ------
+    Problem
+        In canonical names, as a call's own problem is.
+    """
+    stated = parse_assignment(row.expression)
+    renamed, renaming = canonicalize(stated)
+    assignment, tensors = separate_accesses(renamed)
+    formats = {renaming.tensors[name]: format for name, format in row.formats.items()}
+    for dtype in row.dtypes:
+        for index_dtype in row.index_dtypes:
+            yield _problem(assignment, tensors, formats, dtype, index_dtype)
+
+
+def _problem(
+    assignment: Assignment,
+    tensors: dict[str, str],
+    formats: dict[str, str],
+    dtype: str,
+    index_dtype: str,
+) -> Problem:
+    def spec(tensor: str, ndim: int) -> TensorSpec:
+        format = as_format(formats.get(tensor, "dense"), ndim)
+        if not any(level.roles for level in format.levels):
+            return TensorSpec(format, dtype)
+        return TensorSpec(format, dtype, index_dtype)
+
+    read = {a.tensor: len(a.indices) for a in accesses(assignment.value)}
+    operands = tuple(
+        (name, spec(tensor, read[name])) for name, tensor in tensors.items()
+    )
+    target = assignment.target
+    return Problem(assignment, operands, spec(target.tensor, len(target.indices)))
