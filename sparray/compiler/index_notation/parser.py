@@ -180,8 +180,8 @@ class _Parser:
             return self.primary()
         self.advance()
         # -2 is one literal, but -2 ** x is -(2 ** x).
-        signed = row.name == "neg" and self.token.kind == "number"
-        if signed and self.ahead().text != "**":
+        signed = self.token.kind == "number" or self.token.text in ("inf", "nan")
+        if row.name == "neg" and signed and self.ahead().text != "**":
             return Literal(-self.number())
         return Apply(row.name, (self.expression(row.precedence),))
 
@@ -198,6 +198,8 @@ class _Parser:
 
     def number(self) -> int | float | complex:
         token = self.advance()
+        if token.kind == "name":
+            return CONSTANTS[token.text]
         if token.text.endswith("j"):
             return complex(0.0, float(token.text[:-1]))
         if not token.text.isdigit():

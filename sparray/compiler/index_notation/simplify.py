@@ -61,9 +61,10 @@ def simplify(expr: Expr) -> Expr:
         -(-x), ~(~x)          ->  x            (~ only where x is a bool)
         reduce(identity)      ->  identity
 
-    A float identity (``x * 1.0``) stays, as it may promote ``x``. The dtype of a
-    result is that of the expression before it was simplified (``x + 0`` of a bool
-    ``x`` is an integer); so is the extent of an index that vanishes.
+    A float identity (``x * 1.0``) stays, as it may promote ``x``, and so does an
+    integer one beside a comparison. Still, the dtype of a result is that of the
+    expression before it was simplified (``x + 0`` of a tensor of bools is an
+    integer); so is the extent of an index that vanishes.
     """
     raise InternalError(f"expected an expression, got {expr!r}")
 
@@ -120,11 +121,13 @@ def _simplify_binary(row: Operator, left: Expr, right: Expr) -> Expr:
             continue
         if _is_annihilator(literal, row):
             return Literal(False) if row.result == "bool" else literal
-        if _is_identity(literal, row) and _is_neutral(literal, row):
-            return _truth(other) if row.result == "bool" else other
-    if row.name == "sub" and _is_plain_zero(right):
+        if _is_identity(literal, row) and row.result == "bool":
+            return _truth(other)
+        if _is_identity(literal, row) and _is_neutral(literal, other):
+            return other
+    if row.name == "sub" and is_zero(right) and _is_neutral(right, left):
         return left
-    if row.name == "sub" and _is_plain_zero(left):
+    if row.name == "sub" and is_zero(left) and _is_neutral(left, right):
         return simplify(Apply("neg", (right,)))
     if row.name == "div" and is_zero(left):
         return left
@@ -147,12 +150,13 @@ def _is_annihilator(literal: Literal, row: Operator) -> bool:
     return _matches(literal, row, row.annihilator)
 
 
-def _is_neutral(literal: Literal, row: Operator) -> bool:
-    return row.result == "bool" or isinstance(literal.value, int)
-
-
-def _is_plain_zero(expr: Expr) -> bool:
-    return is_zero(expr) and isinstance(expr, Literal) and isinstance(expr.value, int)
+def _is_neutral(literal: Expr, other: Expr) -> bool:
+    """Tell whether leaving the literal out keeps the dtype."""
+    if isinstance(literal, Literal) and isinstance(literal.value, bool):
+        return True
+    if isinstance(literal, Literal) and isinstance(literal.value, int):
+        return not _is_boolean(other)
+    return False
 
 
 def _is_boolean(expr: Expr) -> bool:
