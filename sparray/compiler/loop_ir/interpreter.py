@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sparray.compiler.loop_ir import nodes as ir
-from sparray.compiler.loop_ir.operators import OPERATORS
+from sparray.compiler.loop_ir.operators import OPERATORS, REAL_RESULTS
 from sparray.errors import InternalError, UnsupportedError
 
 __all__ = ["run"]
@@ -299,7 +299,7 @@ def _poison(dtype: np.dtype[Any]) -> Any:
 def _apply(op: str, dtype: str, *operands: Value) -> Value:
     if op in ("floordiv", "mod"):
         return _divide_indices(op, *operands)
-    if dtype.startswith(("float", "complex")) and op != "abs":
+    if dtype.startswith(("float", "complex")) and op not in REAL_RESULTS:
         operands = tuple(_convert(each, dtype) for each in operands)
     if op == "pow" and operands[1].dtype.kind == "i":
         return _integer_power(*operands)

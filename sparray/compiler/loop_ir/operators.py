@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["OPERATORS", "Operator", "operator", "reductions"]
+__all__ = ["OPERATORS", "REAL_RESULTS", "Operator", "operator", "reductions"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +97,9 @@ _ROWS = (
 )
 
 OPERATORS: dict[str, Operator] = {row.name: row for row in _ROWS}
+
+REAL_RESULTS = frozenset({"abs", "real", "imag"})
+"""Operators whose result is real where the operand is complex."""
 
 
 def operator(name: str) -> Operator:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sparray.compiler.loop_ir import nodes as ir
-from sparray.compiler.loop_ir.operators import OPERATORS, reductions
+from sparray.compiler.loop_ir.operators import OPERATORS, REAL_RESULTS, reductions
 from sparray.compiler.loop_ir.printer import print_statement
 from sparray.errors import InternalError
 
@@ -290,7 +290,7 @@ def _result(op: str, operand: str, claimed: str) -> str:
         return "bool"
     if rule == "float":
         return claimed if claimed.startswith(("float", "complex")) else "float64"
-    if op == "abs" and operand.startswith("complex"):
+    if op in REAL_RESULTS and operand.startswith("complex"):
         return str(np.zeros((), operand).real.dtype)
     return operand
 

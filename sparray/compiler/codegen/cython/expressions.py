@@ -8,6 +8,7 @@ from sparray.compiler.codegen.cython.names import checked_name
 from sparray.compiler.codegen.cython.support import Support
 from sparray.compiler.codegen.cython.types import c_type
 from sparray.compiler.loop_ir import nodes as ir
+from sparray.compiler.loop_ir.operators import REAL_RESULTS
 from sparray.errors import InternalError
 
 __all__ = ["expression", "index_of"]
@@ -141,8 +142,7 @@ def index_of(node: ir.Expr, support: Support) -> str:
 def _operand(op: str, operand: ir.Expr, result: str) -> ir.Expr:
     """Convert the operand of a float operation before it, as NumPy does."""
     floating = c_type(result).kind in ("float", "complex")
-    # |z| is the one operation from complex to real.
-    if floating and op != "abs" and operand.dtype != result:
+    if floating and op not in REAL_RESULTS and operand.dtype != result:
         return ir.Cast(operand, result)
     return operand
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from sparray.compiler.codegen.cython.support import Support
 from sparray.compiler.codegen.cython.types import CType, c_type
+from sparray.compiler.loop_ir.operators import REAL_RESULTS
 from sparray.errors import UnsupportedError
 
 __all__ = ["cast", "operation", "reduce_lanes", "select_lanes"]
@@ -29,6 +30,14 @@ _MATH = {
     "sin": True,
     "cos": True,
     "tanh": True,
+}
+# Name in complex.h, and in math.h ("" where a body below serves).
+_OWN_NAMES = {
+    "abs": ("cabs", "fabs"),
+    "pow": ("cpow", "pow"),
+    "conj": ("conj", ""),
+    "real": ("creal", ""),
+    "imag": ("cimag", ""),
 }
 
 # Bodies of scalar helpers by (operator, kind of dtype). NaN propagates as in
@@ -60,6 +69,9 @@ _BODIES = {
     ("pow", "int"): _POWER,
     ("pow", "uint"): _POWER,
 }
+for _kind in ("bool", "int", "uint", "float"):
+    _BODIES["conj", _kind] = _BODIES["real", _kind] = "return a;"
+    _BODIES["imag", _kind] = "return 0;"
 
 
 def operation(
@@ -172,9 +184,8 @@ def _function(op: str, c: CType, arity: int, support: Support) -> str:
             f"{c.name} {name}({parameters})",
         )
     function = _library_function(op, c, support)
-    # |z| of a complex number is real.
     result = c.name
-    if op == "abs" and c.kind == "complex":
+    if op in REAL_RESULTS and c.kind == "complex":
         result = "float" if c.size == 8 else "double"
     return support.define(
         name, f"#define {name} {function}", f"{result} {name}({parameters})"
@@ -186,10 +197,8 @@ def _library_function(op: str, c: CType, support: Support) -> str:
     suffix = "f" if c.code in ("f32", "c64") else ""
     if c.kind in ("float", "complex"):
         support.includes.add("<math.h>" if real else "<complex.h>")
-        if op == "abs":
-            return ("fabs" if real else "cabs") + suffix
-        if op == "pow":
-            return ("pow" if real else "cpow") + suffix
+        if op in _OWN_NAMES:
+            return _OWN_NAMES[op][real] + suffix
         if real and op in _MATH:
             return op + suffix
         if _MATH.get(op, False):
