@@ -1,0 +1,1 @@
+"""The scheduling compiler: index notation -> CIN -> loop IR -> Cython."""

@@ -1,0 +1,88 @@
+"""Index notation -> the simplest CIN that computes it."""
+
+from dataclasses import dataclass
+
+from sparray.compiler.cin.nodes import Assign, Forall, Stmt, Where, Workspace
+from sparray.compiler.index_notation.nodes import (
+    Access,
+    Apply,
+    Assignment,
+    Expr,
+    Literal,
+    Reduce,
+)
+from sparray.errors import InternalError
+
+__all__ = ["Reduction", "concretize", "foralls", "split_reductions"]
+
+
+@dataclass(frozen=True, slots=True)
+class Reduction:
+    """One `Reduce` of an expression, named as the workspace that holds it."""
+
+    workspace: Access
+    reduce: Reduce
+
+
+def split_reductions(value: Expr) -> tuple[Expr, tuple[Reduction, ...]]:
+    """Replace every outermost `Reduce` by a scalar workspace ``w1``, ``w2``, ...
+
+    A reduction inside a reduction joins it where both add up over different
+    indices; the parser and `simplify` leave no other kind.
+    """
+    found: list[Reduction] = []
+
+    def visit(expr: Expr) -> Expr:
+        if isinstance(expr, Reduce):
+            workspace = Access(f"w{len(found) + 1}", ())
+            found.append(Reduction(workspace, _flatten(expr)))
+            return workspace
+        if isinstance(expr, Apply):
+            return Apply(expr.op, tuple(visit(child) for child in expr.operands))
+        return expr
+
+    return visit(value), tuple(found)
+
+
+def _flatten(expr: Reduce) -> Reduce:
+    inner = expr.operand
+    if isinstance(inner, Reduce) and inner.op == expr.op:
+        joined = Reduce(expr.op, (*expr.indices, *inner.indices), inner.operand)
+        return _flatten(joined)
+    return expr
+
+
+def foralls(indices: tuple[str, ...] | list[str], body: Stmt) -> Stmt:
+    """Return the body inside one loop per index, the first outermost."""
+    for index in reversed(indices):
+        body = Forall(index, body)
+    return body
+
+
+def concretize(assignment: Assignment, dtype: str) -> Stmt:
+    """Return loops over the target's indices, with each reduction innermost.
+
+    Parameters
+    ----------
+    assignment : Assignment
+        What to compute.
+    dtype : str
+        In which reductions are accumulated.
+
+    Returns
+    -------
+    Stmt
+        **Rewrite**: ``out[i] = f(sum(j, x))`` → ``∀i (out[i] = f(w1) where ∀j w1 +=
+        x)``.
+    """
+    value, reductions = split_reductions(assignment.value)
+    body: Stmt = Assign(assignment.target, value)
+    for item in reversed(reductions):
+        if isinstance(item.reduce.operand, Literal | Access | Apply):
+            update = Assign(item.workspace, item.reduce.operand, item.reduce.op)
+        else:
+            raise InternalError(f"expected a flat reduction, got {item.reduce}")
+        producer = foralls(item.reduce.indices, update)
+        workspace = Workspace(item.workspace.tensor, (), "scalar", dtype)
+        body = Where(body, producer, workspace)
+    return foralls(assignment.target.indices, body)

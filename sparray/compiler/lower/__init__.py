@@ -1,0 +1,1 @@
+"""CIN -> loop IR, split by statement kind."""

@@ -1,0 +1,220 @@
+"""Assemble a sparse result: count the entries, then write them.
+
+The result's levels are a located prefix (dense levels; maybe none), then appended
+ones. A *unit* is one position of the prefix: the counting function stores how many
+entries each unit adds to each level, the caller turns the counts into offsets by a
+running sum and allocates, and the filling function appends every unit's entries
+from its offset on. Units do not meet, so both functions run in parallel over them.
+
+A *group* is a level that is not unique with the levels below it that have one
+position per position of it (COO): its coordinates are appended together, by one
+cursor. Every other appended level is a group of its own.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from sparray.compiler import names
+from sparray.compiler.index_notation.nodes import Access
+from sparray.compiler.loop_ir import nodes as ir
+from sparray.compiler.loop_ir.builder import add, less, literal
+from sparray.compiler.lower.access import advance, start
+from sparray.compiler.lower.context import Context, level_index
+from sparray.compiler.lower.scope import Scope
+from sparray.compiler.problem import TensorSpec
+from sparray.errors import InternalError, UnsupportedError
+from sparray.formats.level import Appendable, Level, Locatable
+
+__all__ = ["AppendOutput", "ScatterOutput", "append_groups", "located_prefix"]
+
+
+def located_prefix(spec: TensorSpec) -> int:
+    """Return the number of leading levels that are located."""
+    depth = 0
+    for level in spec.format.levels:
+        if not isinstance(level, Locatable):
+            break
+        depth += 1
+    return depth
+
+
+def append_groups(spec: TensorSpec) -> tuple[tuple[int, ...], ...]:
+    """Return the appended levels in groups that share a cursor."""
+    groups: list[tuple[int, ...]] = []
+    for depth in range(located_prefix(spec), spec.format.ndim):
+        level = spec.format.levels[depth]
+        if level.branchless and groups:
+            groups[-1] = (*groups[-1], depth)
+        else:
+            groups.append((depth,))
+    return tuple(groups)
+
+
+def counts_buffer(group: Sequence[int]) -> ir.Buffer:
+    """Return the buffer of a group's counts, later offsets: int64[n_units + 1]."""
+    return ir.Buffer(names.counts(names.OUTPUT, group[0]), "int64", writable=True)
+
+
+@dataclass(slots=True)
+class AppendOutput:
+    """Entries come in the result's order within each unit."""
+
+    target: Access
+    spec: TensorSpec
+    sparse: bool = True
+    cursors: list[ir.Var] = field(default_factory=list)
+
+    @property
+    def groups(self) -> tuple[tuple[int, ...], ...]:
+        """The appended levels in groups."""
+        return append_groups(self.spec)
+
+    def begin(self, scope: Scope, ctx: Context) -> Scope:
+        """Follow the target's prefix; without one, all is one unit."""
+        scope = advance(start([self.target], scope), ctx)
+        if located_prefix(self.spec) == 0:
+            self._open(scope, ctx)
+        return scope
+
+    def end(self, ctx: Context) -> None:
+        """Without a prefix, finish the only unit."""
+        if located_prefix(self.spec) == 0:
+            self._close(literal(0), ctx)
+
+    @contextmanager
+    def bound(self, index: str, scope: Scope, ctx: Context) -> Iterator[Scope]:
+        """Open a unit once its prefix is bound; finish a fibre's parent after it."""
+        prefix = located_prefix(self.spec)
+        if index in {level_index(self.spec, self.target, d) for d in range(prefix)}:
+            if scope.places[self.target].depth < prefix:
+                yield scope
+                return
+            self._open(scope, ctx)
+            yield scope
+            self._close(scope.places[self.target].begin, ctx)
+            return
+        number = self._inner_group(index)
+        if number is None:
+            yield scope
+            return
+        below = self.cursors[number + 1]
+        before = ctx.builder.declare("before", below)
+        yield scope
+        with ctx.builder.branch(less(before, below)):
+            self._append(number, scope, ctx)
+
+    def store(
+        self,
+        target: Access,
+        value: Callable[[Scope], ir.Expr],
+        op: str | None,
+        scope: Scope,
+        ctx: Context,
+    ) -> None:
+        """Append one entry."""
+        cursor = self.cursors[-1]
+        if not ctx.counting:
+            ctx.builder.store(ctx.values(names.OUTPUT), cursor, value(scope))
+        self._append(len(self.groups) - 1, scope, ctx)
+
+    def _inner_group(self, index: str) -> int | None:
+        """Return the group whose last level stores the index, unless it is the leaf."""
+        for number, group in enumerate(self.groups[:-1]):
+            if level_index(self.spec, self.target, group[-1]) == index:
+                return number
+        return None
+
+    def _open(self, scope: Scope, ctx: Context) -> None:
+        unit = scope.places[self.target].begin
+        self.cursors = [
+            ctx.builder.declare(
+                f"next{group[0] + 1}",
+                literal(0) if ctx.counting else ir.Load(counts_buffer(group), unit),
+            )
+            for group in self.groups
+        ]
+
+    def _close(self, unit: ir.Expr, ctx: Context) -> None:
+        if not ctx.counting:
+            return
+        for group, cursor in zip(self.groups, self.cursors, strict=True):
+            ctx.builder.store(counts_buffer(group), add(unit, literal(1)), cursor)
+
+    def _append(self, number: int, scope: Scope, ctx: Context) -> None:
+        cursor = self.cursors[number]
+        if not ctx.counting:
+            for depth in self.groups[number]:
+                write_coordinate(self.target, depth, cursor, scope, ctx)
+            if number + 1 < len(self.groups):
+                depth = self.groups[number + 1][0]
+                level = appendable(self.spec.format.levels[depth])
+                view = ctx.view(self.target, depth)
+                edges = level.append_edges(view, cursor, self.cursors[number + 1])
+                ctx.builder.emit(*edges)
+        ctx.builder.assign(cursor, add(cursor, literal(1)))
+
+
+@dataclass(slots=True)
+class ScatterOutput:
+    """Fibres are met in any order; each has a cursor, its offset, in memory."""
+
+    target: Access
+    spec: TensorSpec
+    sparse: bool = True
+
+    def begin(self, scope: Scope, ctx: Context) -> Scope:
+        """Follow the target's prefix like an operand."""
+        if len(append_groups(self.spec)) != 1:
+            raise InternalError(f"expected one appended level, got {self.spec.format}")
+        return advance(start([self.target], scope), ctx)
+
+    def end(self, ctx: Context) -> None:
+        """Nothing is left to do."""
+
+    @contextmanager
+    def bound(self, index: str, scope: Scope, ctx: Context) -> Iterator[Scope]:
+        """Change nothing: `advance` has followed the prefix."""
+        yield scope
+
+    def store(
+        self,
+        target: Access,
+        value: Callable[[Scope], ir.Expr],
+        op: str | None,
+        scope: Scope,
+        ctx: Context,
+    ) -> None:
+        """Count the entry for its fibre, or append it to its fibre."""
+        b = ctx.builder
+        (group,) = append_groups(self.spec)
+        unit = scope.places[target].begin
+        buffer = counts_buffer(group)
+        if ctx.counting:
+            b.store(buffer, add(unit, literal(1)), literal(1), "add")
+            return
+        cursor = b.declare("next", ir.Load(buffer, unit))
+        b.store(buffer, unit, add(cursor, literal(1)))
+        for depth in group:
+            write_coordinate(target, depth, cursor, scope, ctx)
+        b.store(ctx.values(names.OUTPUT), cursor, value(scope))
+
+
+def write_coordinate(
+    target: Access, depth: int, position: ir.Expr, scope: Scope, ctx: Context
+) -> None:
+    """Emit the write of one level's coordinate at a new position."""
+    spec = ctx.spec(target.tensor)
+    level = appendable(spec.format.levels[depth])
+    coordinate = scope.coordinates[level_index(spec, target, depth)]
+    view = ctx.view(target, depth)
+    ctx.builder.emit(*level.append_coordinate(view, position, coordinate))
+
+
+def appendable(level: Level) -> Appendable:
+    """Return the level, which must be able to append."""
+    if not isinstance(level, Appendable):
+        raise UnsupportedError(
+            f"expected a level that a result can append to, got {level.name}"
+        )
+    return level

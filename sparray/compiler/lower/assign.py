@@ -1,0 +1,88 @@
+"""Lower an assignment: to the result, to a scalar, to registers, or to a list."""
+
+from sparray.compiler import names
+from sparray.compiler.cin.nodes import Assign
+from sparray.compiler.loop_ir import nodes as ir
+from sparray.compiler.loop_ir.builder import add, cast, literal
+from sparray.compiler.lower.context import Context, WorkspaceBuffers
+from sparray.compiler.lower.expression import combine, lower_expression, spread
+from sparray.compiler.lower.pieces import pieces
+from sparray.compiler.lower.scope import Scope
+from sparray.compiler.lower.statement import lowers
+from sparray.errors import InternalError
+
+__all__ = ["lower_assign"]
+
+
+@lowers(Assign)
+def lower_assign(statement: Assign, scope: Scope, ctx: Context) -> None:
+    """Emit one assignment, in as many pieces as the open vector loop needs."""
+    target = statement.target.tensor
+    if target == names.OUTPUT:
+        dtype = ctx.spec(target).dtype
+        for piece in pieces(scope, dtype, ctx):
+            ctx.output.store(
+                statement.target,
+                lambda at: _value(statement, dtype, at, ctx),
+                statement.op,
+                piece,
+                ctx,
+            )
+    elif target in ctx.registers:
+        for piece in pieces(scope, ctx.registers[target][0].dtype, ctx):
+            _to_variable(statement, ctx.registers[target][piece.piece], piece, ctx)
+    elif target in ctx.scalars:
+        _to_scalar(statement, scope, ctx)
+    elif target in ctx.lists:
+        _to_list(statement, ctx.lists[target], scope, ctx)
+    else:
+        raise InternalError(f"expected a known target, got {target}")
+
+
+def _value(statement: Assign, dtype: str, scope: Scope, ctx: Context) -> ir.Expr:
+    value = lower_expression(statement.value, scope, ctx)
+    return spread(cast(value, dtype), scope.lanes)
+
+
+def _to_variable(
+    statement: Assign, variable: ir.Var, scope: Scope, ctx: Context
+) -> None:
+    value = _value(statement, variable.dtype, scope, ctx)
+    if statement.op is not None:
+        value = combine(statement.op, variable, value, variable.dtype)
+    ctx.builder.assign(variable, value)
+
+
+def _to_scalar(statement: Assign, scope: Scope, ctx: Context) -> None:
+    variable, present = ctx.scalars[statement.target.tensor]
+    if variable is not None:
+        _to_variable(statement, variable, scope, ctx)
+    if present is not None:
+        ctx.builder.assign(present, literal(True))
+
+
+def _to_list(
+    statement: Assign, workspace: WorkspaceBuffers, scope: Scope, ctx: Context
+) -> None:
+    """Emit an update at a coordinate, which joins the list the first time."""
+    b = ctx.builder
+    coordinate = scope.coordinates[statement.target.indices[0]]
+    value = None
+    if workspace.values is not None:
+        value = _value(statement, workspace.values.dtype, scope, ctx)
+        if not isinstance(value, ir.Var):
+            value = b.declare("value", value)
+    mark = ir.Load(workspace.marks, coordinate)
+    with b.branch(ir.Unary("not", mark, "bool")):
+        b.store(workspace.marks, coordinate, literal(True))
+        b.store(workspace.coordinates, workspace.count, coordinate)
+        b.assign(workspace.count, add(workspace.count, literal(1)))
+        if workspace.values is not None and value is not None:
+            b.store(workspace.values, coordinate, value)
+    if workspace.values is not None and value is not None:
+        with b.otherwise():
+            old = ir.Load(workspace.values, coordinate)
+            op = statement.op if statement.op is not None else "add"
+            b.store(
+                workspace.values, coordinate, combine(op, old, value, value.dtype)
+            )

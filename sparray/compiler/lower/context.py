@@ -1,0 +1,145 @@
+"""The parts of one function under construction that do not depend on the place."""
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Protocol
+
+from sparray.compiler import names
+from sparray.compiler.index_notation.nodes import Access
+from sparray.compiler.loop_ir import nodes as ir
+from sparray.compiler.loop_ir.builder import Builder
+from sparray.compiler.problem import Problem, TensorSpec
+from sparray.compiler.lower.scope import Scope
+from sparray.formats.level import Level, LevelView
+
+__all__ = ["Context", "Output", "Phase", "WorkspaceBuffers", "level_index", "parameters"]
+
+
+class Phase(Enum):
+    """Which entry point is built."""
+
+    COUNT = "count"
+    """Count the stored entries of a sparse result; no value is computed."""
+    FILL = "fill"
+    """Compute the result."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkspaceBuffers:
+    """The memory of a list workspace: values, marks, and the list of coordinates."""
+
+    values: ir.Buffer | None
+    marks: ir.Buffer
+    coordinates: ir.Buffer
+    count: ir.Var
+
+
+class Output(Protocol):
+    """How the result is written; one implementation per way of assembly.
+
+    ``sparse`` says that an entry exists only where `store` is called.
+    """
+
+    sparse: bool
+
+    def begin(self, scope: Scope, ctx: "Context") -> Scope:
+        """Emit what comes before the loops."""
+
+    def end(self, ctx: "Context") -> None:
+        """Emit what comes after the loops."""
+
+    def bound(
+        self, index: str, scope: Scope, ctx: "Context"
+    ) -> AbstractContextManager[Scope]:
+        """Surround the body of a loop in which an index has just been bound."""
+
+    def store(
+        self,
+        target: Access,
+        value: Callable[[Scope], ir.Expr],
+        op: str | None,
+        scope: Scope,
+        ctx: "Context",
+    ) -> None:
+        """Write the value at the scope's coordinates, or combine it by ``op``."""
+
+
+@dataclass(slots=True)
+class Context:
+    """Builder, problem, phase and memory of one function.
+
+    Attributes
+    ----------
+    vector_bytes : int
+        Width of the target's vector registers.
+    registers : dict
+        The vector (or scalar) variables of each register workspace, per tile.
+    scalars : dict
+        Variable and presence flag of each scalar workspace.
+    lists : dict
+        Memory of each list workspace.
+    """
+
+    problem: Problem
+    phase: Phase
+    vector_bytes: int
+    builder: Builder
+    output: "Output"
+    registers: dict[str, tuple[ir.Var, ...]] = field(default_factory=dict)
+    scalars: dict[str, tuple[ir.Var | None, ir.Var | None]] = field(
+        default_factory=dict
+    )
+    lists: dict[str, WorkspaceBuffers] = field(default_factory=dict)
+
+    @property
+    def counting(self) -> bool:
+        """True while the function only counts."""
+        return self.phase is Phase.COUNT
+
+    def spec(self, tensor: str) -> TensorSpec:
+        """Return a tensor's spec."""
+        return self.problem.specs[tensor]
+
+    def level(self, tensor: str, depth: int) -> Level:
+        """Return the level that follows ``depth`` resolved ones."""
+        return self.spec(tensor).format.levels[depth]
+
+    def values(self, tensor: str) -> ir.Buffer:
+        """Return a tensor's values buffer."""
+        spec = self.spec(tensor)
+        return ir.Buffer(names.values(tensor), spec.dtype, tensor == names.OUTPUT)
+
+    def view(self, access: Access, depth: int) -> LevelView:
+        """Return what a level's functions need to see of an access's level."""
+        level = self.level(access.tensor, depth)
+        spec = self.spec(access.tensor)
+        writable = access.tensor == names.OUTPUT
+        buffers = {
+            role: ir.Buffer(
+                names.level_buffer(access.tensor, depth, role),
+                spec.index_dtype,
+                writable,
+            )
+            for role in level.roles
+        }
+        extent = ir.Var(names.extent(level_index(spec, access, depth)))
+        return LevelView(extent, buffers, self.builder.fresh)
+
+
+def level_index(spec: TensorSpec, access: Access, depth: int) -> str:
+    """Return the index that the level after ``depth`` resolved ones stores."""
+    return access.indices[spec.format.order[depth]]
+
+
+def parameters(
+    tensor: str, spec: TensorSpec, *, writable: bool = False
+) -> Sequence[ir.Buffer]:
+    """Return a tensor's buffers in kernel order: levels first, then values."""
+    buffers = [
+        ir.Buffer(names.level_buffer(tensor, depth, role), spec.index_dtype, writable)
+        for depth, level in enumerate(spec.format.levels)
+        for role in level.roles
+    ]
+    return [*buffers, ir.Buffer(names.values(tensor), spec.dtype, writable)]

@@ -1,0 +1,105 @@
+"""Lower the right-hand side of a CIN assignment to a loop IR expression."""
+
+from functools import singledispatch
+from typing import Any
+
+import numpy as np
+
+from sparray.compiler.index_notation.nodes import Access, Apply, Expr, Literal
+from sparray.compiler.loop_ir import nodes as ir
+from sparray.compiler.loop_ir.builder import cast
+from sparray.compiler.loop_ir.operators import operator
+from sparray.compiler.lower.access import load_value
+from sparray.compiler.lower.context import Context
+from sparray.compiler.lower.scope import Scope
+from sparray.errors import InternalError
+
+__all__ = ["combine", "lower_expression", "spread"]
+
+_BOOL_ARITHMETIC = {"add": "or", "mul": "and", "max": "or", "min": "and"}
+
+
+@singledispatch
+def lower_expression(expr: Expr, scope: Scope, ctx: Context) -> ir.Expr:
+    """Return the value of an expression at the scope's coordinates.
+
+    Parameters
+    ----------
+    expr : Expr
+        An index-notation expression without reductions.
+    scope : Scope
+        Every access in it is resolved.
+    ctx : Context
+        Statements that the value needs are emitted here.
+
+    Returns
+    -------
+    ir.Expr
+        With NumPy's promoted dtype; lanes where the scope is a vector loop and an
+        operand has lanes.
+    """
+    raise InternalError(f"expected an expression without reductions, got {expr!r}")
+
+
+@lower_expression.register
+def _(expr: Access, scope: Scope, ctx: Context) -> ir.Expr:
+    if expr.tensor in ctx.registers:
+        return ctx.registers[expr.tensor][scope.piece]
+    if expr.tensor in ctx.scalars:
+        variable, _ = ctx.scalars[expr.tensor]
+        if variable is None:
+            raise InternalError(f"expected a value of {expr.tensor}, got a count only")
+        return variable
+    if expr.tensor in ctx.lists:
+        buffer = ctx.lists[expr.tensor].values
+        if buffer is None:
+            raise InternalError(f"expected a value of {expr.tensor}, got a count only")
+        return ir.Load(buffer, scope.places[expr].begin)
+    return load_value(expr, scope, ctx)
+
+
+@lower_expression.register
+def _(expr: Literal, scope: Scope, ctx: Context) -> ir.Expr:
+    return ir.Literal(expr.value, np.result_type(type(expr.value)).name)
+
+
+@lower_expression.register
+def _(expr: Apply, scope: Scope, ctx: Context) -> ir.Expr:
+    row = operator(expr.op)
+    operands = [lower_expression(operand, scope, ctx) for operand in expr.operands]
+    dtype = _promote(expr, operands)
+    if row.result == "float" and np.dtype(dtype).kind in "biu":
+        dtype = "float64"
+    lanes = max(operand.lanes for operand in operands)
+    inputs = [spread(_convert(operand, dtype), lanes) for operand in operands]
+    result = "bool" if row.result == "bool" else dtype
+    if len(inputs) == 1:
+        return ir.Unary(expr.op, inputs[0], result)
+    return combine(expr.op, inputs[0], inputs[1], result)
+
+
+def combine(op: str, left: ir.Expr, right: ir.Expr, dtype: str) -> ir.Expr:
+    """Return a binary operation; arithmetic on bool is logic, as in NumPy."""
+    if left.dtype == "bool":
+        op = _BOOL_ARITHMETIC.get(op, op)
+    return ir.Binary(op, left, right, dtype)
+
+
+def spread(value: ir.Expr, lanes: int) -> ir.Expr:
+    """Return the value with that many lanes; a scalar is repeated."""
+    return value if value.lanes == lanes else ir.Broadcast(value, lanes)
+
+
+def _promote(expr: Apply, operands: list[ir.Expr]) -> str:
+    # A Python number is weak, as in NumPy 2: it does not widen an array's dtype.
+    parts: list[Any] = [
+        given.value if isinstance(given, Literal) else np.dtype(value.dtype)
+        for given, value in zip(expr.operands, operands, strict=True)
+    ]
+    return np.result_type(*parts).name
+
+
+def _convert(value: ir.Expr, dtype: str) -> ir.Expr:
+    if isinstance(value, ir.Literal):
+        return ir.Literal(np.dtype(dtype).type(value.value).item(), dtype)
+    return cast(value, dtype)

@@ -1,0 +1,274 @@
+"""Lower a loop over an index: dense, along one operand, or merging several."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sparray.compiler import names
+from sparray.compiler.cin.effective import effective_value, restrict
+from sparray.compiler.cin.nodes import Access, Forall, Stmt
+from sparray.compiler.index_notation.simplify import accesses
+from sparray.compiler.loop_ir import nodes as ir
+from sparray.compiler.loop_ir.builder import add, equal, less, literal, minimum
+from sparray.compiler.lower.access import advance, is_walked
+from sparray.compiler.lower.context import Context
+from sparray.compiler.lower.scope import Scope
+from sparray.compiler.lower.statement import lower_statement, lowers
+from sparray.compiler.lower.walker import Walker, walker
+from sparray.compiler.merge_lattice import Lattice, lattice
+
+__all__ = ["loop_walkers", "lower_forall", "lower_positions", "lower_range"]
+
+
+@lowers(Forall)
+def lower_forall(statement: Forall, scope: Scope, ctx: Context) -> None:
+    """Lower ``∀index body``.
+
+    **Rewrite**: no operand to walk, or work at every coordinate → a counted loop;
+    one operand, work where it is → a loop over its positions; otherwise → a merge.
+    """
+    if scope.tile is not None and statement.index == scope.tile.inner:
+        _lower_inner(statement, scope, ctx)
+        return
+    walked, points = loop_walkers(statement, scope, ctx)
+    if not points:
+        return
+    if not walked:
+        n = ir.Var(names.extent(statement.index))
+        lower_range(statement, literal(0), n, scope, ctx)
+        return
+    walkers = [walker(access, scope, ctx) for access in walked]
+    if points == (frozenset(walked),) and len(walked) == 1:
+        w = walkers[0]
+        lower_positions(statement, w, w.begin, w.end, scope, ctx)
+    else:
+        _Merge(statement, walkers, points, scope, ctx).lower()
+
+
+def loop_walkers(
+    statement: Forall, scope: Scope, ctx: Context
+) -> tuple[list[Access], Lattice]:
+    """Return what a loop walks, and the points at which its body has work."""
+    value = effective_value(statement.body)
+    walked = [
+        access
+        for access in dict.fromkeys(accesses(value))
+        if _is_list(access, statement.index, ctx)
+        or is_walked(access, statement.index, scope, ctx)
+    ]
+    points = lattice(value, walked)
+    # Outside a vector loop a dense loop needs no walker where none is in a point.
+    used = [a for a in walked if any(a in point for point in points)]
+    return used, points
+
+
+def _is_list(access: Access, index: str, ctx: Context) -> bool:
+    return access.tensor in ctx.lists and access.indices == (index,)
+
+
+def lower_body(
+    index: str, body: Stmt, coordinate: ir.Expr, scope: Scope, ctx: Context
+) -> None:
+    """Emit the body of a loop for one coordinate of its index."""
+    scope = advance(scope.bind(index, coordinate), ctx)
+    with ctx.output.bound(index, scope, ctx) as inside:
+        lower_statement(body, inside, ctx)
+
+
+def lower_range(
+    statement: Forall, begin: ir.Expr, end: ir.Expr, scope: Scope, ctx: Context
+) -> None:
+    """Emit a counted loop over a range of coordinates."""
+    with ctx.builder.loop(statement.index, begin, end) as v:
+        lower_body(statement.index, statement.body, v, scope, ctx)
+
+
+def _lower_inner(statement: Forall, scope: Scope, ctx: Context) -> None:
+    tile = scope.tile
+    if tile is None:
+        return
+    # The tile's index is bound to the first value of the tile; `pieces` steps
+    # through the rest in vectors.
+    inside = advance(scope.bind(tile.index, tile.start), ctx)
+    lower_statement(statement.body, inside, ctx)
+
+
+def lower_positions(
+    statement: Forall,
+    w: Walker,
+    begin: ir.Expr,
+    end: ir.Expr,
+    scope: Scope,
+    ctx: Context,
+) -> None:
+    """Emit a loop over positions of one operand; equal coordinates run once."""
+    b = ctx.builder
+    if w.unique:
+        with b.loop(w.hint, begin, end) as p:
+            v = b.declare(statement.index, w.coordinate(p))
+            inside = w.enter(scope, v, p, None)
+            lower_body(statement.index, statement.body, v, inside, ctx)
+        return
+    p = b.declare(w.hint, begin)
+    last = end if isinstance(end, ir.Var | ir.Literal) else b.declare("end", end)
+    with b.loop_while(less(p, last)):
+        v = b.declare(statement.index, w.coordinate(p))
+        segment = _segment_end(w, p, last, v, ctx)
+        inside = w.enter(scope, v, p, segment)
+        lower_body(statement.index, statement.body, v, inside, ctx)
+        b.assign(p, segment)
+
+
+def _segment_end(
+    w: Walker, p: ir.Var, end: ir.Expr, v: ir.Expr, ctx: Context
+) -> ir.Var:
+    """Emit the search for the end of the positions that have coordinate ``v``."""
+    b = ctx.builder
+    segment = b.declare("segment", add(p, literal(1)))
+    same = b.declare("same", less(segment, end))
+    with b.loop_while(same):
+        b.assign(same, equal(w.coordinate(segment), v))
+        with b.branch(same):
+            b.assign(segment, add(segment, literal(1)))
+            b.assign(same, less(segment, end))
+    return segment
+
+
+@dataclass(slots=True)
+class _Merge:
+    """A loop that walks several operands at once, or one of them in a dense loop.
+
+    Each walker has a variable with its current coordinate, which is the extent once
+    the walker has ended: then no coordinate is equal to it any more, and the
+    smallest coordinate of all walkers is the next one with work.
+    """
+
+    statement: Forall
+    walkers: Sequence[Walker]
+    points: Lattice
+    scope: Scope
+    ctx: Context
+
+    def lower(self) -> None:
+        """Emit the loop."""
+        b = self.ctx.builder
+        extent = ir.Var(names.extent(self.statement.index))
+        ends = [b.declare("end", w.end) for w in self.walkers]
+        positions = [b.declare(w.hint, w.begin) for w in self.walkers]
+        heads = []
+        for w, p, end in zip(self.walkers, positions, ends, strict=True):
+            head = b.declare(f"c{w.access.tensor}", extent)
+            self._read_head(w, p, end, head)
+            heads.append(head)
+        if frozenset() in self.points:
+            with b.loop(self.statement.index, literal(0), extent) as v:
+                self._step(v, positions, ends, heads, extent)
+            return
+        with b.loop_while(self._condition(heads, extent)):
+            smallest: ir.Expr = heads[0]
+            for head in heads[1:]:
+                smallest = minimum(smallest, head)
+            v = b.declare(self.statement.index, smallest)
+            self._step(v, positions, ends, heads, extent)
+
+    def _condition(self, heads: Sequence[ir.Var], extent: ir.Expr) -> ir.Expr:
+        """Return whether a point is left all of whose walkers have not ended."""
+        alternatives = []
+        for point in self.points:
+            if any(other < point for other in self.points):
+                continue
+            alive: ir.Expr | None = None
+            for w, head in zip(self.walkers, heads, strict=True):
+                if w.access in point:
+                    more = less(head, extent)
+                    alive = more if alive is None else _both(alive, more)
+            if alive is not None:
+                alternatives.append(alive)
+        condition = alternatives[0]
+        for other in alternatives[1:]:
+            condition = ir.Binary("or", condition, other, "bool")
+        return condition
+
+    def _step(
+        self,
+        v: ir.Var,
+        positions: Sequence[ir.Var],
+        ends: Sequence[ir.Var],
+        heads: Sequence[ir.Var],
+        extent: ir.Expr,
+    ) -> None:
+        b = self.ctx.builder
+        after: list[ir.Expr] = []
+        for w, p, end, head in zip(
+            self.walkers, positions, ends, heads, strict=True
+        ):
+            if w.unique:
+                after.append(add(p, literal(1)))
+                continue
+            segment = b.declare("segment", p)
+            with b.branch(equal(head, v)):
+                found = _segment_end(w, p, end, v, self.ctx)
+                b.assign(segment, found)
+            after.append(segment)
+        self._cases(0, v, positions, after, heads)
+        for w, p, end, head, next_ in zip(
+            self.walkers, positions, ends, heads, after, strict=True
+        ):
+            with b.branch(equal(head, v)):
+                b.assign(p, next_)
+                b.assign(head, extent)
+                self._read_head(w, p, end, head)
+
+    def _cases(
+        self,
+        n: int,
+        v: ir.Var,
+        positions: Sequence[ir.Var],
+        after: Sequence[ir.Expr],
+        heads: Sequence[ir.Var],
+    ) -> None:
+        """Emit the bodies of the points from the ``n``-th on, as an if-chain."""
+        if n == len(self.points):
+            return
+        b = self.ctx.builder
+        point = self.points[n]
+        condition: ir.Expr | None = None
+        for w, head in zip(self.walkers, heads, strict=True):
+            if w.access in point:
+                here = equal(head, v)
+                condition = here if condition is None else _both(condition, here)
+        if condition is None:
+            self._body(point, v, positions, after)
+            return
+        with b.branch(condition):
+            self._body(point, v, positions, after)
+        if n + 1 < len(self.points):
+            with b.otherwise():
+                self._cases(n + 1, v, positions, after, heads)
+
+    def _body(
+        self,
+        point: frozenset[Access],
+        v: ir.Var,
+        positions: Sequence[ir.Var],
+        after: Sequence[ir.Expr],
+    ) -> None:
+        missing = [w.access for w in self.walkers if w.access not in point]
+        body = restrict(self.statement.body, missing)
+        if body is None:
+            return
+        inside = self.scope
+        for w, p, end in zip(self.walkers, positions, after, strict=True):
+            if w.access in point:
+                inside = w.enter(inside, v, p, None if w.unique else end)
+        lower_body(self.statement.index, body, v, inside, self.ctx)
+
+    def _read_head(
+        self, w: Walker, p: ir.Var, end: ir.Expr, head: ir.Var
+    ) -> None:
+        b = self.ctx.builder
+        with b.branch(less(p, end)):
+            b.assign(head, w.coordinate(p))
+
+
+def _both(a: ir.Expr, b: ir.Expr) -> ir.Expr:
+    return ir.Binary("and", a, b, "bool")

@@ -1,0 +1,129 @@
+"""Lower one scheduled statement to the functions of a kernel."""
+
+from sparray.compiler import names
+from sparray.compiler.cin.nodes import Forall, Stmt
+from sparray.compiler.index_notation.nodes import Access
+from sparray.compiler.index_notation.simplify import accesses
+from sparray.compiler.loop_ir import nodes as ir
+from sparray.compiler.loop_ir.builder import Builder
+from sparray.compiler.lower.access import advance, start
+from sparray.compiler.lower.append import (
+    AppendOutput,
+    ScatterOutput,
+    append_groups,
+    counts_buffer,
+)
+from sparray.compiler.lower.context import Context, Output, Phase, parameters
+from sparray.compiler.lower.output import InheritOutput, InsertOutput
+from sparray.compiler.lower.parallel import lower_parallel, task
+from sparray.compiler.lower.scope import Scope
+from sparray.compiler.lower.statement import lower_statement
+from sparray.compiler.lower.workspaces import list_workspaces
+from sparray.compiler.problem import Problem
+from sparray.compiler.schedule.assemble import Assemble, Assembly
+from sparray.compiler.schedule.vectorize import vectorises_reduction
+from sparray.errors import InternalError
+
+# Importing these registers how each kind of statement is lowered.
+from sparray.compiler.lower import assign, forall, tiles, where  # noqa: F401, I001
+
+__all__ = ["index_order", "lower_kernel"]
+
+
+def lower_kernel(
+    problem: Problem, statement: Stmt, assemble: Assemble, vector_bytes: int
+) -> tuple[ir.Function, ...]:
+    """Lower a statement to one function, or to a counting and a filling one.
+
+    Parameters
+    ----------
+    problem : Problem
+        Formats and dtypes.
+    statement : Stmt
+        The scheduled CIN.
+    assemble : Assemble
+        How the result comes into being.
+    vector_bytes : int
+        Width of the target's vector registers.
+
+    Returns
+    -------
+    tuple of ir.Function
+        ``count`` first, where the result needs it; ``evaluate`` last. Parameters:
+        every operand's buffers, the result's buffers (``evaluate`` only; just the
+        values of an inheriting result), the counts or offsets of each appended
+        group, the extents in `index_order`, the number of threads.
+    """
+    phases = [Phase.FILL]
+    if assemble.way in (Assembly.APPEND, Assembly.SCATTER):
+        phases.insert(0, Phase.COUNT)
+    return tuple(
+        _lower_phase(problem, statement, assemble, phase, vector_bytes)
+        for phase in phases
+    )
+
+
+def index_order(problem: Problem) -> tuple[str, ...]:
+    """Return the indices in the order in which kernels receive their extents."""
+    assignment = problem.assignment
+    found = dict.fromkeys(assignment.target.indices)
+    for access in accesses(assignment.value):
+        found.update(dict.fromkeys(access.indices))
+    return tuple(found)
+
+
+def _lower_phase(
+    problem: Problem,
+    statement: Stmt,
+    assemble: Assemble,
+    phase: Phase,
+    vector_bytes: int,
+) -> ir.Function:
+    given = _parameters(problem, assemble, phase)
+    builder = Builder([p.name for p in given])
+    output = _output(problem, assemble)
+    ctx = Context(problem, phase, vector_bytes, builder, output)
+    scope = advance(start(accesses(problem.assignment.value), Scope()), ctx)
+    lists = list(list_workspaces(statement))
+    if isinstance(statement, Forall) and statement.parallel:
+        lower_parallel(statement, scope, ctx, lists)
+    else:
+        with task(scope, ctx, iter(lists)) as inside:
+            lower_statement(statement, inside, ctx)
+    name = names.COUNT if phase is Phase.COUNT else names.FILL
+    reassociate = phase is Phase.FILL and vectorises_reduction(statement)
+    return ir.Function(name, given, builder.block(), reassociate)
+
+
+def _parameters(
+    problem: Problem, assemble: Assemble, phase: Phase
+) -> tuple[ir.Buffer | ir.Var, ...]:
+    given: list[ir.Buffer | ir.Var] = []
+    for name, spec in problem.operands:
+        given.extend(parameters(name, spec))
+    if phase is Phase.FILL:
+        out = parameters(names.OUTPUT, problem.output, writable=True)
+        given.extend(out[-1:] if assemble.way is Assembly.INHERIT else out)
+    if assemble.way in (Assembly.APPEND, Assembly.SCATTER):
+        given.extend(counts_buffer(group) for group in append_groups(problem.output))
+    given.extend(ir.Var(names.extent(index)) for index in index_order(problem))
+    given.append(ir.Var(names.THREADS))
+    return tuple(given)
+
+
+def _output(problem: Problem, assemble: Assemble) -> Output:
+    target = problem.assignment.target
+    if assemble.way is Assembly.INSERT:
+        return InsertOutput(target)
+    if assemble.way is Assembly.APPEND:
+        return AppendOutput(target, problem.output)
+    if assemble.way is Assembly.SCATTER:
+        return ScatterOutput(target, problem.output)
+    return InheritOutput(_source(problem, assemble))
+
+
+def _source(problem: Problem, assemble: Assemble) -> Access:
+    for access in accesses(problem.assignment.value):
+        if access.tensor == assemble.source:
+            return access
+    raise InternalError(f"expected an operand to inherit from, got {assemble}")

@@ -1,0 +1,84 @@
+"""Write a result whose positions are known: dense levels, or an operand's pattern."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from sparray.compiler.index_notation.nodes import Access
+from sparray.compiler.loop_ir import nodes as ir
+from sparray.compiler.lower.access import advance, start
+from sparray.compiler.lower.context import Context
+from sparray.compiler.lower.expression import combine
+from sparray.compiler.lower.scope import Scope
+
+__all__ = ["InheritOutput", "InsertOutput"]
+
+
+@dataclass(slots=True)
+class InsertOutput:
+    """Every level is located, so a value's place follows from its coordinates."""
+
+    target: Access
+    sparse: bool = False
+
+    def begin(self, scope: Scope, ctx: Context) -> Scope:
+        """Follow the target like an operand."""
+        return advance(start([self.target], scope), ctx)
+
+    def end(self, ctx: Context) -> None:
+        """Nothing is left to do."""
+
+    @contextmanager
+    def bound(self, index: str, scope: Scope, ctx: Context) -> Iterator[Scope]:
+        """Change nothing: `advance` has followed the target."""
+        yield scope
+
+    def store(
+        self,
+        target: Access,
+        value: Callable[[Scope], ir.Expr],
+        op: str | None,
+        scope: Scope,
+        ctx: Context,
+    ) -> None:
+        """Store the value at the target's place."""
+        _store(ctx, scope.places[target].begin, value(scope), op)
+
+
+@dataclass(slots=True)
+class InheritOutput:
+    """The result has the pattern of ``source``, so it has its positions too."""
+
+    source: Access
+    sparse: bool = False
+
+    def begin(self, scope: Scope, ctx: Context) -> Scope:
+        """Change nothing: the source is followed as an operand."""
+        return scope
+
+    def end(self, ctx: Context) -> None:
+        """Nothing is left to do."""
+
+    @contextmanager
+    def bound(self, index: str, scope: Scope, ctx: Context) -> Iterator[Scope]:
+        """Change nothing."""
+        yield scope
+
+    def store(
+        self,
+        target: Access,
+        value: Callable[[Scope], ir.Expr],
+        op: str | None,
+        scope: Scope,
+        ctx: Context,
+    ) -> None:
+        """Store the value at the source's position."""
+        _store(ctx, scope.places[self.source].begin, value(scope), op)
+
+
+def _store(ctx: Context, index: ir.Expr, value: ir.Expr, op: str | None) -> None:
+    buffer = ctx.values("out")
+    if op is not None and buffer.dtype == "bool":
+        old = ir.Load(buffer, index, value.lanes)
+        value, op = combine(op, old, value, "bool"), None
+    ctx.builder.store(buffer, index, value, op)

@@ -1,0 +1,62 @@
+"""What lowering knows at one place of the loop nest; immutable, so branches differ."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from sparray.compiler.index_notation.nodes import Access
+from sparray.compiler.loop_ir import nodes as ir
+
+__all__ = ["Place", "Scope", "Tile"]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """How far an access has been followed into its levels.
+
+    Attributes
+    ----------
+    depth : int
+        Number of levels that are resolved.
+    begin : ir.Expr
+        The position in the last resolved level (0 before the first).
+    end : ir.Expr or None
+        End of the range of positions with the same coordinates, where a level is
+        not unique; None stands for ``begin + 1``.
+    """
+
+    depth: int
+    begin: ir.Expr
+    end: ir.Expr | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """One tile of an index: ``size`` values from ``start`` on."""
+
+    index: str
+    inner: str
+    size: int
+    start: ir.Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Coordinates of the bound indices, places of the accesses, the open tile.
+
+    ``lanes`` is 1 in scalar code. A vector loop is lowered piece by piece: ``lanes`` is
+    the width of one piece and ``piece`` its number in the tile.
+    """
+
+    coordinates: Mapping[str, ir.Expr] = field(default_factory=dict)
+    places: Mapping[Access, Place] = field(default_factory=dict)
+    tile: Tile | None = None
+    lanes: int = 1
+    piece: int = 0
+
+    def bind(self, index: str, coordinate: ir.Expr) -> "Scope":
+        """Return the scope with one more bound index."""
+        return replace(self, coordinates={**self.coordinates, index: coordinate})
+
+    def place(self, access: Access, place: Place) -> "Scope":
+        """Return the scope with an access followed further."""
+        return replace(self, places={**self.places, access: place})

@@ -1,0 +1,93 @@
+"""What a loop walks: the positions of a level, or the list of a workspace."""
+
+from dataclasses import dataclass
+
+from sparray.compiler import names
+from sparray.compiler.index_notation.nodes import Access
+from sparray.compiler.loop_ir import nodes as ir
+from sparray.compiler.loop_ir.builder import add, literal
+from sparray.compiler.lower.access import walked_level
+from sparray.compiler.lower.context import Context
+from sparray.compiler.lower.scope import Place, Scope
+from sparray.formats.level import LevelView, PositionIterable
+
+__all__ = ["LevelWalker", "ListWalker", "Walker", "walker"]
+
+
+@dataclass(frozen=True, slots=True)
+class LevelWalker:
+    """The positions ``[begin, end)`` of one level, below where its access is."""
+
+    access: Access
+    begin: ir.Expr
+    end: ir.Expr
+    depth: int
+    level: PositionIterable
+    view: LevelView
+
+    @property
+    def hint(self) -> str:
+        """Hint for the variable that walks."""
+        return names.position(self.access.tensor, self.depth)
+
+    @property
+    def unique(self) -> bool:
+        """True if each coordinate has one position."""
+        return self.level.unique
+
+    def coordinate(self, position: ir.Expr) -> ir.Expr:
+        """Return the coordinate at a position."""
+        return self.level.coordinate(self.view, position)
+
+    def enter(
+        self, scope: Scope, coordinate: ir.Expr, begin: ir.Expr, end: ir.Expr | None
+    ) -> Scope:
+        """Return the scope in which the access stands at a position or a range."""
+        return scope.place(self.access, Place(self.depth + 1, begin, end))
+
+
+@dataclass(frozen=True, slots=True)
+class ListWalker:
+    """The coordinates in a workspace's list, each once and in order."""
+
+    access: Access
+    begin: ir.Expr
+    end: ir.Expr
+    coordinates: ir.Buffer
+
+    @property
+    def hint(self) -> str:
+        """Hint for the variable that walks."""
+        return names.position(self.access.tensor, 0)
+
+    @property
+    def unique(self) -> bool:
+        """A list holds each coordinate once."""
+        return True
+
+    def coordinate(self, position: ir.Expr) -> ir.Expr:
+        """Return the coordinate at a place of the list."""
+        return ir.Load(self.coordinates, position)
+
+    def enter(
+        self, scope: Scope, coordinate: ir.Expr, begin: ir.Expr, end: ir.Expr | None
+    ) -> Scope:
+        """Return the scope in which the workspace's element is the current one."""
+        return scope.place(self.access, Place(1, coordinate))
+
+
+Walker = LevelWalker | ListWalker
+
+
+def walker(access: Access, scope: Scope, ctx: Context) -> Walker:
+    """Return the walker of an access that a loop walks; its bounds are declared."""
+    if access.tensor in ctx.lists:
+        workspace = ctx.lists[access.tensor]
+        return ListWalker(access, literal(0), workspace.count, workspace.coordinates)
+    place = scope.places[access]
+    level = walked_level(access, scope, ctx)
+    view = ctx.view(access, place.depth)
+    end = place.end if place.end is not None else add(place.begin, literal(1))
+    bounds = level.positions(view, place.begin, end)
+    ctx.builder.emit(*bounds.setup)
+    return LevelWalker(access, bounds.begin, bounds.end, place.depth, level, view)

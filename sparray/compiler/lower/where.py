@@ -1,0 +1,124 @@
+"""Lower a workspace: make it, run its producer, then its consumer."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from sparray.compiler.cin.effective import (
+    effective_value,
+    restrict,
+    target_access,
+)
+from sparray.compiler.cin.nodes import Access, Stmt, Where
+from sparray.compiler.index_notation.simplify import accesses
+from sparray.compiler.loop_ir import nodes as ir
+from sparray.compiler.loop_ir.builder import literal
+from sparray.compiler.lower.access import is_walked
+from sparray.compiler.lower.context import Context
+from sparray.compiler.lower.expression import spread
+from sparray.compiler.lower.pieces import lanes_of
+from sparray.compiler.lower.scope import Scope
+from sparray.compiler.lower.statement import lower_statement, lowers
+from sparray.errors import InternalError
+
+__all__ = ["lower_where"]
+
+_ZERO = {"b": False, "i": 0, "u": 0, "f": 0.0, "c": 0.0}
+
+
+@lowers(Where)
+def lower_where(statement: Where, scope: Scope, ctx: Context) -> None:
+    """Emit the workspace's initial state, the producer and the consumer."""
+    kind = statement.workspace.kind
+    lowering = _KINDS.get(kind)
+    if lowering is None:
+        raise InternalError(f"expected a kind of workspace, got {kind!r}")
+    lowering(statement, scope, ctx)
+
+
+def zero(dtype: str) -> ir.Literal:
+    """Return the zero of a dtype."""
+    return ir.Literal(_ZERO[np.dtype(dtype).kind], dtype)
+
+
+def _lower_registers(statement: Where, scope: Scope, ctx: Context) -> None:
+    workspace = statement.workspace
+    if scope.tile is None:
+        raise InternalError("expected a register workspace to stand in a tile")
+    lanes = lanes_of(scope.tile.size, workspace.dtype, ctx)
+    ctx.registers[workspace.name] = tuple(
+        ctx.builder.declare(workspace.name, spread(zero(workspace.dtype), lanes))
+        for _ in range(scope.tile.size // lanes)
+    )
+    lower_statement(statement.producer, scope, ctx)
+    lower_statement(statement.consumer, scope, ctx)
+
+
+def _lower_scalar(statement: Where, scope: Scope, ctx: Context) -> None:
+    """Emit a local variable, and a flag where the producer may have had no work."""
+    b = ctx.builder
+    name = statement.workspace.name
+    access = target_access(statement.producer)
+    flagged = ctx.output.sparse and may_be_empty(statement.producer, scope, ctx)
+    if ctx.counting and not flagged:
+        ctx.scalars[name] = (None, None)
+        lower_statement(statement.consumer, scope, ctx)
+        return
+    variable = None
+    if not ctx.counting:
+        variable = b.declare(name, zero(statement.workspace.dtype))
+    present = b.declare("present", literal(False)) if flagged else None
+    ctx.scalars[name] = (variable, present)
+    lower_statement(statement.producer, scope, ctx)
+    if present is None:
+        lower_statement(statement.consumer, scope, ctx)
+        return
+    with b.branch(present):
+        lower_statement(statement.consumer, scope, ctx)
+    without = restrict(statement.consumer, [access])
+    if without is not None:
+        with b.otherwise():
+            lower_statement(without, scope, ctx)
+
+
+def may_be_empty(producer: Stmt, scope: Scope, ctx: Context) -> bool:
+    """Tell whether a producer may end without having stored anything.
+
+    It cannot if none of its loops walks an operand: every remaining level is then
+    located, and the loops above have found the others present.
+    """
+    return any(_walks(a, scope, ctx) for a in accesses(effective_value(producer)))
+
+
+def _walks(access: Access, scope: Scope, ctx: Context) -> bool:
+    place = scope.places.get(access)
+    if place is None:
+        return False
+    order = ctx.spec(access.tensor).format.order
+    for depth in range(place.depth, len(access.indices)):
+        at = scope.place(access, replace(place, depth=depth))
+        if is_walked(access, access.indices[order[depth]], at, ctx):
+            return True
+    return False
+
+
+def _lower_list(statement: Where, scope: Scope, ctx: Context) -> None:
+    """Emit producer, sort and consumer; the marks are clear again at the end."""
+    b = ctx.builder
+    workspace = ctx.lists[statement.workspace.name]
+    b.assign(workspace.count, literal(0))
+    lower_statement(statement.producer, scope, ctx)
+    if not ctx.counting:
+        b.emit(ir.Sort(workspace.coordinates, workspace.count))
+    lower_statement(statement.consumer, scope, ctx)
+    with b.loop("q", literal(0), workspace.count) as q:
+        coordinate = ir.Load(workspace.coordinates, q)
+        b.store(workspace.marks, coordinate, literal(False))
+
+
+_KINDS: dict[str, Callable[[Where, Scope, Context], None]] = {
+    "registers": _lower_registers,
+    "scalar": _lower_scalar,
+    "list": _lower_list,
+}

@@ -1,0 +1,83 @@
+"""Merge lattices: which operands must be present for a loop to have work.
+
+At one loop some operands are walked (their level is iterated), others are located.
+A *point* is a set of walked operands that are all present at a coordinate; a loop
+over the coordinates has work where the present operands are exactly those of a
+point. The empty point means that there is work at every coordinate.
+
+The points follow from the expression's algebra alone: absent operands are replaced
+by zero and the expression is simplified with the identities and annihilators of the
+operator table. So ``*`` gives intersections, ``+`` unions, and any other operator
+what its algebra says, without a case for its name.
+
+Source: Kjolstad et al. 2017, "The tensor algebra compiler", section 5 (lattices of
+unions and intersections); Henry et al. 2021, section 4 (general operators).
+"""
+
+from collections.abc import Sequence
+from itertools import combinations
+
+from sparray.compiler.index_notation.nodes import Access, Expr, Literal
+from sparray.compiler.index_notation.simplify import accesses, simplify, substitute
+from sparray.errors import UnsupportedError
+
+__all__ = ["Lattice", "absent", "lattice"]
+
+Lattice = tuple[frozenset[Access], ...]
+"""The points, larger ones first."""
+
+_MOST_WALKED = 12
+
+
+def absent(expr: Expr, missing: Sequence[Access]) -> Expr:
+    """Return the expression with some operands at their fill value, simplified."""
+    return simplify(substitute(expr, {access: Literal(0) for access in missing}))
+
+
+def lattice(expr: Expr, walked: Sequence[Access]) -> Lattice:
+    """Return the points at which an expression has work.
+
+    Parameters
+    ----------
+    expr : Expr
+        What the body of the loop computes in the end.
+    walked : sequence of Access
+        The operands that this loop walks.
+
+    Returns
+    -------
+    tuple of frozenset of Access
+        Points, larger ones first; ties in the order of ``walked``.
+
+    Raises
+    ------
+    UnsupportedError
+        If more operands meet in one loop than subsets can be enumerated for.
+
+    Notes
+    -----
+    A subset is a point only if the simplified expression still uses each of its
+    operands: in ``a * b + c`` the set {a, c} leaves ``c`` alone and is no point.
+    """
+    if len(walked) > _MOST_WALKED:
+        raise UnsupportedError(
+            f"expected at most {_MOST_WALKED} sparse operands to meet in one loop, "
+            f"got {len(walked)}; split the expression with temporaries"
+        )
+    points = []
+    for size in range(len(walked), -1, -1):
+        for present in combinations(walked, size):
+            missing = [a for a in walked if a not in present]
+            rest = absent(expr, missing)
+            if _is_fill(rest):
+                continue
+            used = set(accesses(rest)) & set(walked)
+            if used == set(present):
+                points.append(frozenset(present))
+    return tuple(points)
+
+
+def _is_fill(expr: Expr) -> bool:
+    return isinstance(expr, Literal) and not isinstance(expr.value, str) and (
+        expr.value == 0
+    )

@@ -1,0 +1,149 @@
+"""The ordered stages from a problem to the functions of its kernels.
+
+``Problem`` → plan (`scheduler`) → CIN → loop IR; each is verified before and after.
+"""
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+
+from sparray.compiler import names
+from sparray.compiler.cin.printer import print_statement
+from sparray.compiler.cin.verify import verify as verify_cin
+from sparray.compiler.index_notation.printer import print_assignment
+from sparray.compiler.index_notation.verify import verify as verify_assignment
+from sparray.compiler.loop_ir import nodes as ir
+from sparray.compiler.loop_ir.printer import print_function
+from sparray.compiler.loop_ir.verify import verify as verify_function
+from sparray.compiler.lower.kernel import index_order, lower_kernel
+from sparray.compiler.problem import Problem
+from sparray.compiler.scheduler.decision import Decision
+from sparray.compiler.scheduler.plan import KernelStep, Plan, SortStep, plan
+from sparray.compiler.scheduler.statistics import Statistics, assumed_statistics
+
+__all__ = ["CompiledPlan", "KernelSpec", "compile_problem", "compiler_version"]
+
+
+@dataclass(frozen=True)
+class KernelSpec:
+    """One kernel that can be made: its decision, a key, and its functions on demand.
+
+    Attributes
+    ----------
+    decision : Decision
+        Problem and schedule.
+    vector_bytes : int
+        Width of the target's vector registers.
+    """
+
+    decision: Decision
+    vector_bytes: int
+
+    @cached_property
+    def key(self) -> str:
+        """Hash of everything that the kernel's source depends on."""
+        text = "\n".join(
+            [
+                compiler_version(),
+                self.decision.problem.describe(),
+                self.decision.schedule,
+                str(self.vector_bytes),
+            ]
+        )
+        return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+    @cached_property
+    def functions(self) -> tuple[ir.Function, ...]:
+        """The kernel's functions in loop IR, verified."""
+        decision = self.decision
+        for stage in decision.stages:
+            verify_cin(stage)
+        functions = lower_kernel(
+            decision.problem, decision.statement, decision.assemble, self.vector_bytes
+        )
+        for function in functions:
+            verify_function(function)
+        return functions
+
+    @property
+    def header(self) -> tuple[str, ...]:
+        """Lines that say what the generated module came from."""
+        decision = self.decision
+        return (
+            print_assignment(decision.problem.assignment),
+            *decision.problem.describe().splitlines()[1:],
+            *print_statement(decision.statement).splitlines(),
+            f"schedule: {decision.schedule}",
+        )
+
+    @property
+    def loops(self) -> str:
+        """The functions as text."""
+        return "\n\n".join(map(print_function, self.functions))
+
+    @property
+    def index_order(self) -> tuple[str, ...]:
+        """The indices whose extents the functions take, in order."""
+        return index_order(self.decision.problem)
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledPlan:
+    """A plan with a kernel for each of its kernel steps."""
+
+    plan: Plan
+    kernels: tuple[KernelSpec | None, ...]
+    """One per step; None for a sorting step."""
+
+
+def compile_problem(
+    problem: Problem, vector_bytes: int, statistics: Statistics | None = None
+) -> CompiledPlan:
+    """Verify and schedule a problem.
+
+    Parameters
+    ----------
+    problem : Problem
+        What to compute.
+    vector_bytes : int
+        Width of the target's vector registers.
+    statistics : Statistics, optional
+        Sizes of the operands; assumed where not given.
+
+    Returns
+    -------
+    CompiledPlan
+        Steps and the kernels they need; loop IR is made when first asked for.
+
+    Raises
+    ------
+    ExpressionError
+        If the assignment is not computable.
+    UnsupportedError
+        If sparray has no way to compute it.
+    """
+    verify_assignment(problem.assignment)
+    if statistics is None:
+        statistics = assumed_statistics(problem)
+    made = plan(problem, statistics, vector_bytes)
+    kernels = tuple(
+        KernelSpec(step.decision, vector_bytes) if isinstance(step, KernelStep) else None
+        for step in made.steps
+    )
+    return CompiledPlan(made, kernels)
+
+
+@cache
+def compiler_version() -> str:
+    """Return a hash of the compiler's own sources: part of every kernel's key."""
+    digest = hashlib.sha256()
+    package = Path(__file__).resolve().parent
+    folders = [package, package.parent / "formats", package.parent / "_kernels"]
+    for folder in folders:
+        for path in sorted(folder.rglob("*")):
+            if path.suffix in (".py", ".tp") and "built" not in path.parts:
+                digest.update(path.name.encode())
+                digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]

@@ -1,0 +1,1 @@
+"""Schedule commands: CIN -> CIN, one file each, documented before → after."""

@@ -1,0 +1,1 @@
+"""The scheduler: picks schedule commands by itself, each with its reason."""

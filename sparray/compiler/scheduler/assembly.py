@@ -1,0 +1,150 @@
+"""Choose how a result is assembled under a loop order."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sparray.compiler.index_notation.nodes import Access, Expr
+from sparray.compiler.index_notation.simplify import accesses
+from sparray.compiler.lower.append import append_groups, located_prefix
+from sparray.compiler.lower.context import level_index
+from sparray.compiler.merge_lattice import lattice
+from sparray.compiler.problem import Problem
+from sparray.compiler.schedule.assemble import Assembly
+from sparray.compiler.scheduler.temporaries import is_coordinate_list
+from sparray.formats.level import Insertable, Locatable
+
+__all__ = ["Choice", "choose_assembly", "walked_at"]
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A way of assembly, the reason for it, and the operand it inherits from.
+
+    ``way`` is None where the entries do not come in any order that the result's
+    levels could take, so that they must be sorted in between.
+    """
+
+    way: Assembly | None
+    reason: str
+    source: str | None = None
+
+
+def walked_at(
+    value: Expr, index: str, problem: Problem
+) -> tuple[list[Access], tuple[frozenset[Access], ...]]:
+    """Return what a loop over an index walks, and its lattice.
+
+    Here every access stands before its level of that index, as it does in each
+    order that the levels allow.
+    """
+    walked = []
+    for access in dict.fromkeys(accesses(value)):
+        spec = problem.specs[access.tensor]
+        for depth, level in enumerate(spec.format.levels):
+            if level_index(spec, access, depth) == index and not isinstance(
+                level, Locatable
+            ):
+                walked.append(access)
+                break
+    points = lattice(value, walked)
+    return [a for a in walked if any(a in p for p in points)], points
+
+
+def choose_assembly(
+    value: Expr,
+    order: Sequence[str],
+    reduced: frozenset[str],
+    problem: Problem,
+) -> Choice:
+    """Choose the way of assembly for an order of the loops.
+
+    Parameters
+    ----------
+    value : Expr
+        What is computed, its reductions' terms in place of the reductions.
+    order : sequence of str
+        Every index, outermost first.
+    reduced : frozenset of str
+        The indices that are summed over.
+    problem : Problem
+        Formats; the target is a `names.OUTPUT`.
+    """
+    spec, target = problem.output, problem.assignment.target
+    if all(isinstance(level, Insertable) for level in spec.format.levels):
+        return Choice(Assembly.INSERT, "every level of the result is located")
+    source = _inherited(value, order, reduced, problem)
+    if source is not None:
+        return Choice(
+            Assembly.INHERIT, f"the result has the pattern of {source}", source
+        )
+    appended = [
+        level_index(spec, target, depth)
+        for group in append_groups(spec)
+        for depth in group
+    ]
+    if any(
+        isinstance(spec.format.levels[depth], Locatable)
+        for depth in range(located_prefix(spec), spec.format.ndim)
+    ):
+        return Choice(None, "a located level stands below an appended one")
+    after = _after_reduction(order, reduced)
+    if is_coordinate_list(spec.format) and not spec.format.is_sorted:
+        if not after or not spec.format.unique:
+            return Choice(Assembly.APPEND, "the result takes entries in any order")
+        return Choice(None, "the same coordinates come more than once")
+    kept = [index for index in order if index not in reduced]
+    in_order = kept[len(kept) - len(appended) :] == appended
+    if in_order and (not after or after == appended[-1:]):
+        return Choice(Assembly.APPEND, "entries come in the result's order")
+    leaf = spec.format.levels[-1]
+    one_level = len(appended) == 1 and located_prefix(spec) >= 1
+    if not after and one_level and leaf.unique:
+        return Choice(
+            Assembly.SCATTER,
+            f"each fibre along {appended[0]} gets its entries in order, one at a time",
+        )
+    return Choice(None, "entries come in an order that the result cannot take")
+
+
+def _after_reduction(order: Sequence[str], reduced: frozenset[str]) -> list[str]:
+    """Return the target's indices whose loops stand inside a reduction's."""
+    for n, index in enumerate(order):
+        if index in reduced:
+            return [other for other in order[n:] if other not in reduced]
+    return []
+
+
+def _inherited(
+    value: Expr, order: Sequence[str], reduced: frozenset[str], problem: Problem
+) -> str | None:
+    """Return the operand whose pattern is that of the result, if there is one."""
+    target = problem.assignment.target
+    if _after_reduction(order, reduced):
+        return None
+    for access in dict.fromkeys(accesses(value)):
+        spec = problem.specs[access.tensor]
+        if access.indices != target.indices or spec.format != problem.output.format:
+            continue
+        if not spec.format.unique or spec.index_dtype != problem.output.index_dtype:
+            continue
+        if _decides_alone(access, value, order, reduced, problem):
+            return access.tensor
+    return None
+
+
+def _decides_alone(
+    access: Access,
+    value: Expr,
+    order: Sequence[str],
+    reduced: frozenset[str],
+    problem: Problem,
+) -> bool:
+    for index in order:
+        walked, points = walked_at(value, index, problem)
+        if index in reduced and walked:
+            return False
+        if any(other != access for other in walked):
+            return False
+        if walked and points != (frozenset([access]),):
+            return False
+    return True

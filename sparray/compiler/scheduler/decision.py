@@ -1,0 +1,352 @@
+"""Schedule one problem that needs no temporary: pick commands, give reasons."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sparray.compiler.cin.concretize import concretize, split_reductions
+from sparray.compiler.cin.nodes import Stmt
+from sparray.compiler.index_notation.nodes import Access, Assignment, Expr
+from sparray.compiler.index_notation.simplify import accesses, substitute
+from sparray.compiler.problem import Problem
+from sparray.compiler.schedule.accumulate import Accumulate
+from sparray.compiler.schedule.assemble import Assemble, Assembly
+from sparray.compiler.schedule.parallelize import Parallelize
+from sparray.compiler.schedule.reorder import Reorder
+from sparray.compiler.schedule.tile import Tile
+from sparray.compiler.schedule.vectorize import Vectorize
+from sparray.compiler.scheduler.assembly import Choice, choose_assembly, walked_at
+from sparray.compiler.scheduler.cost_model import (
+    COSTS,
+    LoopEstimate,
+    estimate_loops,
+    nest_cost,
+)
+from sparray.compiler.scheduler.factor import factor_invariants
+from sparray.compiler.scheduler.loop_order import allowed_orders, constraints
+from sparray.compiler.scheduler.statistics import Statistics
+from sparray.compiler.scheduler.tiling import (
+    can_reduce_in_vectors,
+    can_tile,
+    tile_sizes,
+)
+from sparray.errors import UnsupportedError
+
+__all__ = ["Candidate", "Command", "Decision", "Reason", "best_candidate", "decide"]
+
+Command = Reorder | Accumulate | Tile | Vectorize | Parallelize
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """One decision of the scheduler and why it was taken."""
+
+    what: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A problem with its schedule.
+
+    Attributes
+    ----------
+    problem : Problem
+        With loop-invariant factors moved out of its sums.
+    stages : tuple of Stmt
+        The CIN at first and after each command.
+    commands : tuple of Command
+        What was applied.
+    assemble : Assemble
+        How the result comes into being.
+    loops : tuple of LoopEstimate
+        Estimated iterations, outermost loop first.
+    cost : float
+        In units of one multiply-add.
+    reasons : tuple of Reason
+        One for each decision.
+    """
+
+    problem: Problem
+    stages: tuple[Stmt, ...]
+    commands: tuple[Command, ...]
+    assemble: Assemble
+    loops: tuple[LoopEstimate, ...]
+    cost: float
+    reasons: tuple[Reason, ...]
+
+    @property
+    def statement(self) -> Stmt:
+        """The CIN that is lowered."""
+        return self.stages[-1]
+
+    @property
+    def schedule(self) -> str:
+        """The commands as text."""
+        return ".".join(map(str, (*self.commands, self.assemble)))
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A loop order with the way of assembly that it admits."""
+
+    order: tuple[str, ...]
+    choice: Choice
+    cost: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """The parts of an assignment that decisions look at."""
+
+    value: Expr
+    merged: Expr
+    reduced: tuple[str, ...]
+    reductions: int
+    copies: bool
+
+
+def _shape(assignment: Assignment) -> _Shape:
+    value, reductions = split_reductions(assignment.value)
+    merged = substitute(
+        value, {item.workspace: item.reduce.operand for item in reductions}
+    )
+    reduced = dict.fromkeys(i for item in reductions for i in item.reduce.indices)
+    return _Shape(
+        value, merged, tuple(reduced), len(reductions), isinstance(value, Access)
+    )
+
+
+def best_candidate(problem: Problem, statistics: Statistics) -> Candidate | None:
+    """Return the cheapest loop order that needs no temporary, or None."""
+    shape = _shape(problem.assignment)
+    target = problem.assignment.target
+    found = accesses(shape.merged)
+    pairs = frozenset[tuple[str, str]]().union(
+        *(constraints(access, problem.specs[access.tensor]) for access in found)
+    )
+    indices = [*target.indices, *shape.reduced]
+    orders = allowed_orders(
+        indices, pairs, [_stored_order(a, problem) for a in (target, *found)]
+    )
+    best: Candidate | None = None
+    for order in orders:
+        candidate = _judge(order, shape, problem, statistics)
+        if candidate is not None and (best is None or candidate.cost < best.cost):
+            best = candidate
+    return best
+
+
+def _stored_order(access: Access, problem: Problem) -> list[str]:
+    order = problem.specs[access.tensor].format.order
+    return [access.indices[dimension] for dimension in order]
+
+
+def _judge(
+    order: tuple[str, ...], shape: _Shape, problem: Problem, statistics: Statistics
+) -> Candidate | None:
+    reduced = frozenset(shape.reduced)
+    choice = choose_assembly(shape.merged, order, reduced, problem)
+    if choice.way is None:
+        return None
+    late = _late(order, reduced)
+    if late and (
+        shape.reductions > 1 or not _can_be_late(late, shape, choice, problem)
+    ):
+        return None
+    cost = nest_cost(shape.merged, order, problem, statistics)
+    leaves = estimate_loops(shape.merged, order, problem, statistics)
+    iterations = leaves[-1].iterations if leaves else 1.0
+    if late and choice.way is Assembly.APPEND:
+        cost += COSTS["list"] * iterations
+    if choice.way is Assembly.SCATTER:
+        cost += COSTS["scatter"] * iterations
+    if _parallel_index(order, shape, choice, problem) is None:
+        cost *= COSTS["serial"]
+    return Candidate(order, choice, cost)
+
+
+def _late(order: Sequence[str], reduced: frozenset[str]) -> list[str]:
+    first = next((n for n, index in enumerate(order) if index in reduced), len(order))
+    return [index for index in order[first:] if index not in reduced]
+
+
+def _can_be_late(
+    late: list[str], shape: _Shape, choice: Choice, problem: Problem
+) -> bool:
+    if choice.way is Assembly.INSERT:
+        return shape.copies or len(late) == 1
+    if not problem.output.format.is_sorted:
+        return shape.copies
+    return choice.way is Assembly.APPEND and len(late) == 1
+
+
+def _parallel_index(
+    order: Sequence[str], shape: _Shape, choice: Choice, problem: Problem
+) -> str | None:
+    """Return the outermost index if its loop may run on several threads."""
+    if not order or order[0] in shape.reduced:
+        return None
+    if choice.way is Assembly.SCATTER:
+        return None
+    walked, points = walked_at(shape.merged, order[0], problem)
+    if choice.way is Assembly.APPEND and not problem.output.format.levels[0].full:
+        return None
+    if not walked:
+        return order[0]
+    alone = len(walked) == 1 and frozenset() not in points
+    outermost = problem.specs[walked[0].tensor].format.levels[0]
+    return order[0] if alone and outermost.unique else None
+
+
+def decide(
+    problem: Problem, candidate: Candidate, statistics: Statistics, vector_bytes: int
+) -> Decision:
+    """Turn a candidate into a schedule.
+
+    Raises
+    ------
+    UnsupportedError
+        If the expression reduces by another operator than addition over an index
+        that an operand stores sparsely: its absent entries would count too.
+    """
+    original = problem
+    factored = Assignment(
+        problem.assignment.target, factor_invariants(problem.assignment.value)
+    )
+    problem = replace(problem, assignment=factored)
+    shape = _shape(factored)
+    _check_reductions(problem, shape)
+    order, choice = candidate.order, candidate.choice
+    if choice.way is None:
+        raise UnsupportedError(f"expected a way of assembly, got none: {choice.reason}")
+    reasons = [
+        Reason(f"loop order {' '.join(order) or '(none)'}", _why_order(problem, order)),
+        Reason(f"assemble by {choice.way.value}", choice.reason),
+    ]
+    dtype = _accumulator(problem)
+    stages = [concretize(factored, dtype)]
+    commands: list[Command] = []
+
+    def apply(command: Command, why: str) -> None:
+        commands.append(command)
+        stages.append(command.apply(stages[-1]))
+        reasons.append(Reason(str(command), why))
+
+    outer = order if shape.reductions <= 1 else factored.target.indices
+    outer = tuple(index for index in order if index in set(outer))
+    if order and outer:
+        commands.append(Reorder(outer))
+        stages.append(commands[-1].apply(stages[-1]))
+    late = _late(order, frozenset(shape.reduced))
+    tiled = False
+    if shape.reductions == 1 and late:
+        tiled = _late_workspace(order, late, choice, shape, problem, vector_bytes, apply)
+    elif shape.reductions == 1:
+        inner = order[-1]
+        if can_reduce_in_vectors(inner, order, shape.merged, problem):
+            apply(Vectorize(inner), f"the sum over {inner} runs along contiguous memory")
+    parallel = _parallel_index(order, shape, choice, problem)
+    if parallel is not None:
+        apply(
+            Parallelize(parallel),
+            f"each {parallel} writes its own part of the result; chunks are balanced "
+            "by stored entries",
+        )
+    zeroed = _needs_zero(order, late, choice, shape, problem, tiled)
+    return Decision(
+        problem,
+        tuple(stages),
+        tuple(commands),
+        Assemble(choice.way, choice.source, zeroed),
+        estimate_loops(shape.merged, order, original, statistics),
+        candidate.cost,
+        tuple(reasons),
+    )
+
+
+def _late_workspace(
+    order: Sequence[str],
+    late: list[str],
+    choice: Choice,
+    shape: _Shape,
+    problem: Problem,
+    vector_bytes: int,
+    apply: Callable[[Command, str], None],
+) -> bool:
+    """Decide what holds sums whose loop stands around a loop of the target."""
+    if choice.way is Assembly.APPEND:
+        if not problem.output.format.is_sorted:
+            apply(Accumulate(), "the result takes coordinates more than once")
+        # Otherwise it is the list workspace that `reorder` made.
+        return False
+    inner = order[-1]
+    if late == [inner] and can_tile(inner, shape.merged, problem):
+        apply(
+            Tile(inner, tile_sizes(problem.output.dtype, vector_bytes)),
+            f"{inner} is contiguous in every operand that has it: sums of a tile stay "
+            "in vector registers",
+        )
+        return True
+    if shape.copies:
+        apply(
+            Accumulate(),
+            "the result is dense, so products are added where they belong",
+        )
+    return False
+
+
+def _needs_zero(
+    order: Sequence[str],
+    late: list[str],
+    choice: Choice,
+    shape: _Shape,
+    problem: Problem,
+    tiled: bool,
+) -> bool:
+    """Tell whether the result's values must be zero before the kernel runs."""
+    if choice.way is Assembly.INHERIT:
+        return False
+    if choice.way is not Assembly.INSERT:
+        return False
+    if late and not tiled:
+        return True
+    for index in problem.assignment.target.indices:
+        walked, points = walked_at(shape.merged, index, problem)
+        if walked and frozenset() not in points:
+            return True
+        if not points:
+            return True
+    return False
+
+
+def _check_reductions(problem: Problem, shape: _Shape) -> None:
+    _, reductions = split_reductions(problem.assignment.value)
+    for item in reductions:
+        if item.reduce.op == "add":
+            continue
+        for index in item.reduce.indices:
+            walked, _ = walked_at(shape.merged, index, problem)
+            if walked:
+                raise UnsupportedError(
+                    f"expected a sum over {index}, which {walked[0].tensor} stores "
+                    f"sparsely, got a reduction by {item.reduce.op!r}"
+                )
+
+
+def _accumulator(problem: Problem) -> str:
+    """Return the dtype in which sums are kept: the result's, 16-bit floats widened."""
+    dtype = np.dtype(problem.output.dtype)
+    return "float32" if dtype == np.float16 else dtype.name
+
+
+def _why_order(problem: Problem, order: Sequence[str]) -> str:
+    fixed = [
+        f"{access.tensor} is stored along {' '.join(_stored_order(access, problem))}"
+        for access in accesses(problem.assignment.value)
+        if constraints(access, problem.specs[access.tensor])
+    ]
+    if not fixed:
+        return "the cheapest of all orders: it runs along contiguous memory"
+    return "the cheapest order that the levels allow: " + "; ".join(fixed)

@@ -1,0 +1,76 @@
+"""Enumerate the loop orders that the operands' levels allow."""
+
+from collections.abc import Iterator, Sequence
+from itertools import permutations
+
+from sparray.compiler.index_notation.nodes import Access
+from sparray.compiler.lower.context import level_index
+from sparray.compiler.problem import TensorSpec
+from sparray.formats.level import Locatable
+
+__all__ = ["allowed_orders", "constraints", "violated"]
+
+_MOST_PERMUTED = 6
+
+
+def constraints(access: Access, spec: TensorSpec) -> frozenset[tuple[str, str]]:
+    """Return the pairs of indices whose loops an access needs in that order.
+
+    A level that is walked must come after all levels above it; a level that is
+    located can wait until its index is bound.
+    """
+    pairs = set()
+    for depth, level in enumerate(spec.format.levels):
+        if isinstance(level, Locatable):
+            continue
+        inner = level_index(spec, access, depth)
+        for above in range(depth):
+            outer = level_index(spec, access, above)
+            if outer != inner:
+                pairs.add((outer, inner))
+    return frozenset(pairs)
+
+
+def violated(order: Sequence[str], pairs: frozenset[tuple[str, str]]) -> bool:
+    """Tell whether an order breaks one of the pairs."""
+    place = {index: n for n, index in enumerate(order)}
+    return any(place[a] > place[b] for a, b in pairs if a in place and b in place)
+
+
+def allowed_orders(
+    indices: Sequence[str],
+    pairs: frozenset[tuple[str, str]],
+    preferred: Sequence[Sequence[str]],
+) -> Iterator[tuple[str, ...]]:
+    """Yield the orders of the indices that break no pair.
+
+    All of them for few indices. For many, one per preferred order: its indices
+    first come, first served as far as the pairs allow.
+    """
+    if len(indices) <= _MOST_PERMUTED:
+        for order in permutations(indices):
+            if not violated(order, pairs):
+                yield order
+        return
+    seen = set()
+    for wish in preferred:
+        wanted = [*wish, *(index for index in indices if index not in wish)]
+        sorted_order = _topological(wanted, pairs)
+        if sorted_order is not None and sorted_order not in seen:
+            seen.add(sorted_order)
+            yield sorted_order
+
+
+def _topological(
+    wanted: Sequence[str], pairs: frozenset[tuple[str, str]]
+) -> tuple[str, ...] | None:
+    left, order = list(wanted), []
+    while left:
+        for index in left:
+            if not any(b == index and a in left for a, b in pairs):
+                break
+        else:
+            return None
+        left.remove(index)
+        order.append(index)
+    return tuple(order)

@@ -1,0 +1,370 @@
+"""Plan a problem: one kernel, or several with temporaries between them."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import count, permutations
+
+from sparray.compiler import names
+from sparray.compiler.cin.concretize import split_reductions
+from sparray.compiler.index_notation.nodes import Access, Assignment
+from sparray.compiler.index_notation.simplify import (
+    accesses,
+    contains_reduce,
+    free_indices,
+    substitute,
+)
+from sparray.compiler.problem import Problem, TensorSpec
+from sparray.compiler.scheduler.cost_model import COSTS, estimate_loops
+from sparray.compiler.scheduler.decision import (
+    Candidate,
+    Decision,
+    Reason,
+    best_candidate,
+    decide,
+)
+from sparray.compiler.scheduler.statistics import Statistics
+from sparray.compiler.scheduler.temporaries import (
+    coordinate_list,
+    is_coordinate_list,
+    reordered,
+    sorted_spec,
+    temporary_format,
+)
+from sparray.errors import UnsupportedError
+
+__all__ = ["KernelStep", "Plan", "SortStep", "plan"]
+
+_MOST_REORDERED = 4
+
+
+@dataclass(frozen=True, slots=True)
+class KernelStep:
+    """Run one kernel.
+
+    Attributes
+    ----------
+    decision : Decision
+        The scheduled problem.
+    operands : tuple of str
+        Which arrays of the plan are the problem's operands.
+    result : str
+        The name of the array it makes; `names.OUTPUT` for the last one.
+    """
+
+    decision: Decision
+    operands: tuple[str, ...]
+    result: str
+
+
+@dataclass(frozen=True, slots=True)
+class SortStep:
+    """Sort the entries of a coordinate list by its levels, outermost first."""
+
+    source: str
+    result: str
+    spec: TensorSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The steps that compute a problem, in order, and what was decided."""
+
+    problem: Problem
+    steps: tuple[KernelStep | SortStep, ...]
+    reasons: tuple[Reason, ...]
+
+
+@dataclass(slots=True)
+class _Planner:
+    problem: Problem
+    statistics: Statistics
+    vector_bytes: int
+    steps: list[KernelStep | SortStep]
+    reasons: list[Reason]
+    bindings: dict[str, str]
+    numbers: Iterator[int] = field(default_factory=lambda: count(1))
+
+    def fresh(self) -> str:
+        """Return the name of a new temporary."""
+        return f"T{next(self.numbers)}"
+
+
+def plan(problem: Problem, statistics: Statistics, vector_bytes: int) -> Plan:
+    """Return the cheapest plan that the cost model finds.
+
+    Parameters
+    ----------
+    problem : Problem
+        What to compute.
+    statistics : Statistics
+        Sizes of the operands.
+    vector_bytes : int
+        Width of the target's vector registers.
+
+    Returns
+    -------
+    Plan
+        Steps and reasons.
+
+    Raises
+    ------
+    UnsupportedError
+        If no sequence of steps that sparray knows computes the problem.
+
+    Notes
+    -----
+    Considered: a single kernel; an operand converted first; the result in another
+    order of levels, then converted; the result's entries collected as a list of
+    coordinates, sorted, then packed. All by the cost model, conversions included.
+    """
+    planner = _Planner(problem, statistics, vector_bytes, [], [], {})
+    for name, _ in problem.operands:
+        planner.bindings[name] = name
+    _check_diagonals(problem)
+    _sort_operands(planner)
+    _compute(planner, planner.problem, names.OUTPUT)
+    return Plan(problem, tuple(planner.steps), tuple(planner.reasons))
+
+
+def _check_diagonals(problem: Problem) -> None:
+    for access in accesses(problem.assignment.value):
+        levels = problem.specs[access.tensor].format.levels
+        repeated = len(set(access.indices)) != len(access.indices)
+        if repeated and not all(level.full for level in levels):
+            raise UnsupportedError(
+                f"expected each index once in {access.tensor}[{','.join(access.indices)}]"
+                f" of format {problem.specs[access.tensor].format}, got a diagonal"
+            )
+
+
+def _sort_operands(planner: _Planner) -> None:
+    """Replace operands whose levels are not ordered by sorted ones."""
+    problem = planner.problem
+    for name, spec in problem.operands:
+        if spec.format.is_sorted:
+            continue
+        source = planner.bindings[name]
+        if not is_coordinate_list(spec.format):
+            listed = coordinate_list(spec, unique=spec.format.unique)
+            _copy(planner, name, spec, listed)
+            source, spec = planner.bindings[name], listed
+        result = planner.fresh()
+        ordered = sorted_spec(spec)
+        planner.steps.append(SortStep(source, result, ordered))
+        planner.reasons.append(
+            Reason(f"sort {name}", "its coordinates are not in the order of its levels")
+        )
+        planner.bindings[name] = result
+        _respecify(planner, name, ordered)
+
+
+def _respecify(planner: _Planner, name: str, spec: TensorSpec) -> None:
+    operands = tuple(
+        (other, spec if other == name else old)
+        for other, old in planner.problem.operands
+    )
+    planner.problem = replace(planner.problem, operands=operands)
+
+
+def _compute(planner: _Planner, problem: Problem, result: str) -> None:
+    """Append the steps that compute a problem under a name."""
+    options = list(_options(planner, problem))
+    if not options:
+        _split(planner, problem, result)
+        return
+    best = min(options, key=lambda option: option.cost)
+    best.append_to(planner, result)
+
+
+@dataclass(frozen=True, slots=True)
+class _Option:
+    """One way to compute a problem: what is converted, and the kernel's candidate."""
+
+    problem: Problem
+    candidate: Candidate
+    cost: float
+    convert: Mapping[str, TensorSpec]
+    final: TensorSpec | None = None
+    sort: bool = False
+
+    def append_to(self, planner: _Planner, result: str) -> None:
+        """Append the option's steps."""
+        for name, spec in self.convert.items():
+            old = dict(planner.problem.operands)[name]
+            planner.reasons.append(
+                Reason(
+                    f"convert {name} to {spec.format}",
+                    "its levels stand in an order that no loop order of the "
+                    "expression follows as cheaply",
+                )
+            )
+            _copy(planner, name, old, spec)
+        problem = self.problem
+        decision = decide(
+            problem, self.candidate, planner.statistics, planner.vector_bytes
+        )
+        planner.reasons.extend(decision.reasons)
+        operands = tuple(planner.bindings[name] for name, _ in problem.operands)
+        if self.final is None:
+            planner.steps.append(KernelStep(decision, operands, result))
+            return
+        made = planner.fresh()
+        planner.steps.append(KernelStep(decision, operands, made))
+        spec = problem.output
+        if self.sort:
+            planner.reasons.append(
+                Reason(
+                    "sort the result's entries",
+                    "no loop order makes them in the order of its levels",
+                )
+            )
+            spec = sorted_spec(spec)
+            source, made = made, planner.fresh()
+            planner.steps.append(SortStep(source, made, spec))
+        _assign(planner, made, spec, self.final, result)
+
+
+def _options(planner: _Planner, problem: Problem) -> Iterator[_Option]:
+    statistics = planner.statistics
+    direct = best_candidate(problem, statistics)
+    if direct is not None:
+        yield _Option(problem, direct, direct.cost, {})
+    for name, spec in problem.operands:
+        if not 2 <= spec.format.ndim <= _MOST_REORDERED or spec.format.is_dense:
+            continue
+        cost = COSTS["convert"] * statistics.positions[name][-1]
+        for other in _other_orders(spec):
+            operands = tuple(
+                (n, other if n == name else old) for n, old in problem.operands
+            )
+            changed = replace(problem, operands=operands)
+            candidate = best_candidate(changed, statistics)
+            if candidate is not None:
+                total = candidate.cost + cost
+                yield _Option(changed, candidate, total, {name: other})
+    if problem.output.format.is_dense:
+        return
+    entries = _result_entries(problem, statistics)
+    if problem.output.format.ndim <= _MOST_REORDERED:
+        for other in _other_orders(problem.output):
+            changed = replace(problem, output=other)
+            candidate = best_candidate(changed, statistics)
+            if candidate is not None:
+                total = candidate.cost + COSTS["convert"] * entries
+                yield _Option(changed, candidate, total, {}, problem.output)
+    if is_coordinate_list(problem.output.format) and not problem.output.format.is_sorted:
+        return
+    repeated = contains_reduce(problem.assignment.value)
+    listed = coordinate_list(problem.output, unique=not repeated)
+    changed = replace(problem, output=listed)
+    candidate = best_candidate(changed, statistics)
+    if candidate is not None:
+        total = candidate.cost + COSTS["sort"] * entries
+        yield _Option(changed, candidate, total, {}, problem.output, True)
+
+
+def _other_orders(spec: TensorSpec) -> Iterator[TensorSpec]:
+    order = spec.format.order
+    for permuted in permutations(order):
+        if permuted != order:
+            yield reordered(spec, permuted)
+
+
+def _result_entries(problem: Problem, statistics: Statistics) -> float:
+    value, reductions = split_reductions(problem.assignment.value)
+    terms = {item.workspace: item.reduce.operand for item in reductions}
+    order = [
+        *problem.assignment.target.indices,
+        *dict.fromkeys(i for item in reductions for i in item.reduce.indices),
+    ]
+    loops = estimate_loops(substitute(value, terms), order, problem, statistics)
+    return loops[-1].iterations if loops else 1.0
+
+
+def _copy(planner: _Planner, name: str, spec: TensorSpec, wanted: TensorSpec) -> None:
+    """Append the conversion of an operand and bind the operand to its result."""
+    result = planner.fresh()
+    _assign(planner, planner.bindings[name], spec, wanted, result)
+    planner.bindings[name] = result
+    _respecify(planner, name, wanted)
+
+
+def _assign(
+    planner: _Planner, source: str, spec: TensorSpec, wanted: TensorSpec, result: str
+) -> None:
+    """Append ``result = source``, a conversion."""
+    letters = tuple(f"i{n}" for n in range(spec.format.ndim))
+    assignment = Assignment(Access(names.OUTPUT, letters), Access("A", letters))
+    problem = Problem(assignment, (("A", spec),), wanted)
+    inner = _Planner(
+        problem,
+        _conversion_statistics(planner, letters),
+        planner.vector_bytes,
+        planner.steps,
+        planner.reasons,
+        {"A": source},
+        planner.numbers,
+    )
+    _compute(inner, problem, result)
+
+
+def _conversion_statistics(planner: _Planner, letters: tuple[str, ...]) -> Statistics:
+    extent = max(planner.statistics.extents.values(), default=1)
+    stored = max((c[-1] for c in planner.statistics.positions.values() if c), default=1)
+    return Statistics(
+        dict.fromkeys(letters, extent),
+        {name: [stored] * len(letters) for name in ("A", names.OUTPUT)},
+    )
+
+
+def _split(planner: _Planner, problem: Problem, result: str) -> None:
+    """Compute each reduction as a temporary, then the rest of the expression."""
+    value, reductions = split_reductions(problem.assignment.value)
+    if not reductions or isinstance(value, Access):
+        raise UnsupportedError(
+            f"expected an expression that sparray can schedule, got\n{problem.describe()}"
+        )
+    specs = dict(problem.operands)
+    operands = []
+    terms: dict[str, Access] = {}
+    for item in reductions:
+        kept = free_indices(item.reduce)
+        target = problem.assignment.target.indices
+        indices = tuple(index for index in target if index in kept)
+        spec = TensorSpec(
+            temporary_format(problem.output.format, len(indices)),
+            problem.output.dtype,
+            problem.output.index_dtype,
+        )
+        used = {access.tensor for access in accesses(item.reduce)}
+        part = Problem(
+            Assignment(Access(names.OUTPUT, indices), item.reduce),
+            tuple((n, s) for n, s in problem.operands if n in used),
+            spec,
+        )
+        name = planner.fresh()
+        _compute(planner, part, name)
+        terms[item.workspace.tensor] = Access(item.workspace.tensor, indices)
+        specs[item.workspace.tensor] = spec
+        planner.bindings[item.workspace.tensor] = name
+        operands.append(item.workspace.tensor)
+    rest = substitute(
+        value, {item.workspace: terms[item.workspace.tensor] for item in reductions}
+    )
+    used = {access.tensor for access in accesses(rest)}
+    final = Problem(
+        Assignment(problem.assignment.target, rest),
+        tuple((n, s) for n, s in specs.items() if n in used),
+        problem.output,
+    )
+    extended = dict(planner.statistics.positions)
+    for name in operands:
+        extended[name] = [1] * specs[name].format.ndim
+    planner.statistics = Statistics(planner.statistics.extents, extended)
+    planner.reasons.append(
+        Reason(
+            "compute the sums first",
+            "they need another loop order than the rest of the expression",
+        )
+    )
+    _compute(planner, final, result)

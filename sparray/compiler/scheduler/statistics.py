@@ -1,0 +1,64 @@
+"""What the scheduler knows of the operands' sizes."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from sparray.compiler.index_notation.nodes import Access
+from sparray.compiler.index_notation.simplify import accesses
+from sparray.compiler.problem import Problem, TensorSpec
+
+__all__ = ["Statistics", "assumed_statistics", "bucket"]
+
+_ASSUMED_EXTENT = 4096
+_ASSUMED_FIBRE = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """Sizes that decisions are taken from.
+
+    Attributes
+    ----------
+    extents : mapping of str to int
+        Number of values of each index.
+    positions : mapping of str to sequence of int
+        For each operand the number of positions of each of its levels.
+    """
+
+    extents: Mapping[str, int]
+    positions: Mapping[str, Sequence[int]]
+
+    def fibre(self, access: Access, depth: int) -> float:
+        """Return the mean number of positions below one position of the parent."""
+        counts = self.positions[access.tensor]
+        parents = counts[depth - 1] if depth else 1
+        return counts[depth] / max(1, parents)
+
+
+def bucket(size: int) -> int:
+    """Return a size rounded to a power of two, so that kernels are reused."""
+    return 0 if size <= 0 else 1 << round(math.log2(size))
+
+
+def assumed_statistics(problem: Problem) -> Statistics:
+    """Return sizes to decide by where no operand is at hand."""
+    found = [problem.assignment.target, *accesses(problem.assignment.value)]
+    extents = {index: _ASSUMED_EXTENT for access in found for index in access.indices}
+    positions = {
+        access.tensor: _assumed_positions(problem.specs[access.tensor])
+        for access in found
+    }
+    return Statistics(extents, positions)
+
+
+def _assumed_positions(spec: TensorSpec) -> list[int]:
+    counts, parents = [], 1
+    for level in spec.format.levels:
+        if level.full:
+            parents *= _ASSUMED_EXTENT
+        elif not level.branchless:
+            # An outermost sparse level has a large share of its coordinates.
+            parents *= _ASSUMED_FIBRE if counts else _ASSUMED_EXTENT // 2
+        counts.append(parents)
+    return counts

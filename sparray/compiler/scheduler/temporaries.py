@@ -1,0 +1,65 @@
+"""Formats of the temporaries that a plan makes."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from sparray.compiler.problem import TensorSpec
+from sparray.formats.compressed import Compressed
+from sparray.formats.format import Format
+from sparray.formats.level import Level, PositionIterable
+from sparray.formats.named import named_format
+from sparray.formats.singleton import Singleton
+
+__all__ = [
+    "coordinate_list",
+    "is_coordinate_list",
+    "reordered",
+    "sorted_spec",
+    "temporary_format",
+]
+
+
+def coordinate_list(spec: TensorSpec, *, unique: bool) -> TensorSpec:
+    """Return the spec of a list of coordinates in any order, by the same levels.
+
+    ``unique`` says that no coordinates occur twice.
+    """
+    return replace(spec, format=_list_format(spec.format.order, False, unique))
+
+
+def sorted_spec(spec: TensorSpec) -> TensorSpec:
+    """Return the spec of a list of coordinates once it is sorted."""
+    unique = spec.format.unique
+    return replace(spec, format=_list_format(spec.format.order, True, unique))
+
+
+def _list_format(order: Sequence[int], ordered: bool, unique: bool) -> Format:
+    ndim = len(order)
+    levels: list[Level] = []
+    for depth in range(ndim):
+        last = depth == ndim - 1
+        kind = Singleton if depth else Compressed
+        levels.append(kind(unique=last and unique, ordered=ordered))
+    return Format(levels, order)
+
+
+def is_coordinate_list(format: Format) -> bool:
+    """Tell whether every entry has one position, the same in every level."""
+    first, *rest = format.levels or (None,)
+    if not isinstance(first, PositionIterable) or first.branchless:
+        return False
+    if any(not level.branchless for level in rest):
+        return False
+    return not rest or not first.unique
+
+
+def reordered(spec: TensorSpec, order: Sequence[int]) -> TensorSpec:
+    """Return the spec with the same levels for the dimensions in another order."""
+    return replace(spec, format=Format(spec.format.levels, tuple(order)))
+
+
+def temporary_format(result: Format, ndim: int) -> Format:
+    """Return the format of a sum that becomes part of a result."""
+    if result.ndim == ndim:
+        return result
+    return named_format("dense" if ndim <= 1 or result.is_dense else "csf", ndim)

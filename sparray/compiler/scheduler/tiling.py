@@ -1,0 +1,70 @@
+"""Choose tiles: a panel of the result in vector registers."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from sparray.compiler.index_notation.nodes import Access, Apply, Expr
+from sparray.compiler.index_notation.simplify import accesses
+from sparray.compiler.problem import Problem
+from sparray.formats.level import Locatable
+
+__all__ = ["can_reduce_in_vectors", "can_tile", "tile_sizes"]
+
+_ACCUMULATORS = 8
+"""Vector accumulators of the largest tile: 2 multiply-adds start per cycle and take 4
+cycles, so 8 hide the latency; and 8 fit the 16 registers of AVX2 with their operands."""
+_VECTOR_OPERATORS = frozenset({"add", "sub", "mul", "div", "neg"})
+
+
+def tile_sizes(dtype: str, vector_bytes: int) -> tuple[int, ...]:
+    """Return the tiles' sizes: 8 vectors, then halves down to a single value."""
+    size = _ACCUMULATORS * max(1, vector_bytes // np.dtype(dtype).itemsize)
+    sizes = []
+    while size >= 1:
+        sizes.append(size)
+        size //= 2
+    return tuple(sizes)
+
+
+def can_tile(index: str, value: Expr, problem: Problem) -> bool:
+    """Tell whether the innermost loop over an index may become vectors of a tile.
+
+    Each access with the index must have it on a located last level, so that
+    neighbours lie side by side, and every operand must have the result's dtype.
+    """
+    dtype = problem.output.dtype
+    if np.dtype(dtype).kind != "f" or not _plain(value):
+        return False
+    for access in (*accesses(value), problem.assignment.target):
+        if problem.specs[access.tensor].dtype != dtype:
+            return False
+        if index in access.indices and not _contiguous(access, index, problem):
+            return False
+    return True
+
+
+def can_reduce_in_vectors(
+    index: str, order: Sequence[str], value: Expr, problem: Problem
+) -> bool:
+    """Tell whether the innermost reduction runs along located, contiguous levels."""
+    if index != order[-1] or np.dtype(problem.output.dtype).kind != "f":
+        return False
+    with_index = [access for access in accesses(value) if index in access.indices]
+    return bool(with_index) and all(
+        _contiguous(access, index, problem) for access in with_index
+    )
+
+
+def _contiguous(access: Access, index: str, problem: Problem) -> bool:
+    format = problem.specs[access.tensor].format
+    if access.indices.count(index) != 1:
+        return False
+    last = access.indices[format.order[-1]] == index
+    return last and isinstance(format.levels[-1], Locatable)
+
+
+def _plain(expr: Expr) -> bool:
+    if isinstance(expr, Apply):
+        return expr.op in _VECTOR_OPERATORS and all(map(_plain, expr.operands))
+    return True

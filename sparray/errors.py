@@ -1,0 +1,74 @@
+"""Exception classes: each is a `SparrayError` and also the built-in a user expects."""
+
+__all__ = [
+    "CoordinateError",
+    "DTypeError",
+    "ExpressionError",
+    "FormatError",
+    "InternalError",
+    "InvalidBufferError",
+    "KernelMemoryError",
+    "ScheduleError",
+    "SettingError",
+    "ShapeError",
+    "SparrayError",
+    "SparrayWarning",
+    "UnsupportedError",
+    "WouldDensifyError",
+]
+
+
+class SparrayError(Exception):
+    """Base of every error that sparray raises on purpose."""
+
+
+class FormatError(SparrayError, ValueError):
+    """A format string or a list of levels does not describe a format."""
+
+
+class ShapeError(SparrayError, ValueError):
+    """Shapes or extents do not agree."""
+
+
+class DTypeError(SparrayError, TypeError):
+    """A dtype is not supported or two dtypes cannot be combined."""
+
+
+class InvalidBufferError(SparrayError, ValueError):
+    """A raw buffer breaks the invariants of its level."""
+
+
+class CoordinateError(SparrayError, IndexError, ValueError):
+    """A coordinate lies outside its extent."""
+
+
+class ExpressionError(SparrayError, ValueError):
+    """An expression in index notation cannot be computed."""
+
+
+class ScheduleError(SparrayError, ValueError):
+    """A schedule command does not apply, or would change the result."""
+
+
+class SettingError(SparrayError, ValueError):
+    """A setting, or the environment variable behind it, has an unusable value."""
+
+
+class UnsupportedError(SparrayError, NotImplementedError):
+    """A combination that sparray knows of and does not compute."""
+
+
+class WouldDensifyError(SparrayError, ValueError):
+    """An operation would need a dense array that nobody asked for."""
+
+
+class KernelMemoryError(SparrayError, MemoryError):
+    """A kernel could not allocate its workspace."""
+
+
+class InternalError(SparrayError, RuntimeError):
+    """A stage of the compiler broke its own invariant: a bug in sparray."""
+
+
+class SparrayWarning(UserWarning):
+    """The category of every warning that sparray emits."""
