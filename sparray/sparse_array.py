@@ -171,10 +171,8 @@ class SparseArray:
         A row-compressed array becomes a column-compressed one: only the order of
         the format differs.
         """
-        last = self.ndim - 1
-        order = tuple(last - dimension for dimension in self.format.order)
         return SparseArray._from_trusted(
-            Format(self.format.levels, order),
+            self.format.transposed,
             self.shape[::-1],
             self._levels,
             self.values,

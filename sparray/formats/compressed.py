@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sparray.compiler.loop_ir import nodes as ir
+from sparray.compiler.loop_ir.builder import add, literal
 from sparray.errors import InvalidBufferError
 from sparray.formats.buffers import check_coordinates, check_index_buffer, take_buffers
 from sparray.formats.level import (
@@ -57,8 +58,7 @@ class Compressed(PositionIterable, Appendable):
     def append_edges(
         self, view: LevelView, parent: ir.Expr, end: ir.Expr
     ) -> tuple[ir.Stmt, ...]:
-        next_parent = ir.Binary("add", parent, ir.Literal(1), "int64")
-        return (view.store("pos", next_parent, end),)
+        return (view.store("pos", add(parent, literal(1)), end),)
 
     def pack(
         self,

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sparray.compiler.loop_ir import nodes as ir
+from sparray.compiler.loop_ir.builder import add, literal, mul
 from sparray.errors import ShapeError
 from sparray.formats.buffers import take_buffers
 from sparray.formats.level import (
@@ -43,16 +44,13 @@ class Dense(CoordinateIterable, Locatable, Insertable):
     full: ClassVar[bool] = True
 
     def coordinates(self, view: LevelView, parent: ir.Expr) -> Bounds:
-        return Bounds(ir.Literal(0), view.extent)
+        return Bounds(literal(0), view.extent)
 
     def locate(self, view: LevelView, parent: ir.Expr, coordinate: ir.Expr) -> Located:
-        if parent == ir.Literal(0):
-            return Located(coordinate)
-        row = ir.Binary("mul", parent, view.extent, "int64")
-        return Located(ir.Binary("add", row, coordinate, "int64"))
+        return Located(add(mul(parent, view.extent), coordinate))
 
     def size(self, view: LevelView, parent_size: ir.Expr) -> ir.Expr:
-        return ir.Binary("mul", parent_size, view.extent, "int64")
+        return mul(parent_size, view.extent)
 
     def pack(
         self,

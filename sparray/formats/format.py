@@ -117,6 +117,11 @@ class Format:
         return all(level.ordered for level in self.levels)
 
     @property
+    def transposed(self) -> "Format":
+        """The format that has the same buffers when the dimensions are reversed."""
+        return _transpose(self)
+
+    @property
     def unique(self) -> bool:
         """No two entries have the same coordinates.
 
@@ -158,6 +163,13 @@ class Format:
     def __reduce__(self) -> tuple[type[Self], tuple[object, ...]]:
         # A hash of strings differs from process to process, so it is not pickled.
         return type(self), (self.levels, self.order)
+
+
+@lru_cache(maxsize=1024)
+def _transpose(format: Format) -> Format:
+    """Reverse the dimensions of a format once: later calls return the same object."""
+    last = format.ndim - 1
+    return Format(format.levels, [last - dimension for dimension in format.order])
 
 
 @lru_cache(maxsize=1024)

@@ -1,0 +1,54 @@
+"""Hypothesis strategies for levels and the fibres that they can hold."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from hypothesis import strategies as st
+
+from sparray.formats import LEVEL_TYPES, Level
+
+
+@dataclass(frozen=True)
+class Fibres:
+    """Entries of one level: sorted by parent and coordinate."""
+
+    parents: np.ndarray
+    coordinates: np.ndarray
+    n_parents: int
+    extent: int
+
+
+def level_variants() -> list[Level]:
+    """Every level type of the registry with every choice of its properties."""
+    variants = []
+    for level_type in LEVEL_TYPES.values():
+        choices = [{}]
+        for word in level_type.optional_properties:
+            choices = [{**c, word: v} for c in choices for v in (True, False)]
+        variants += [level_type(**choice) for choice in choices]
+    return variants
+
+
+@st.composite
+def fibres(draw: st.DrawFn, level: Level) -> Fibres:
+    """Fibres that a level can hold: one entry per parent if it is branchless."""
+    n_parents = draw(st.integers(0, 5))
+    extent = draw(st.integers(0, 6))
+    if extent == 0 and level.branchless:
+        n_parents = 0
+    if level.branchless:
+        parents = list(range(n_parents))
+    elif n_parents and extent:
+        parents = draw(st.lists(st.integers(0, n_parents - 1), max_size=12))
+    else:
+        parents = []
+    coordinate = st.integers(0, max(extent - 1, 0))
+    pairs = sorted((p, draw(coordinate)) for p in parents)
+    if level.unique and not level.branchless:
+        pairs = sorted(set(pairs))
+    return Fibres(
+        np.array([p for p, _ in pairs], dtype=np.int64),
+        np.array([c for _, c in pairs], dtype=np.int64),
+        n_parents,
+        extent,
+    )

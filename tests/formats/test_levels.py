@@ -1,0 +1,222 @@
+"""Every level type of the registry keeps what `Level` and capabilities promise."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from level_strategies import fibres, level_variants
+
+from sparray.compiler.loop_ir import nodes as ir
+from sparray.compiler.loop_ir.builder import Builder, add, literal
+from sparray.compiler.loop_ir.interpreter import run
+from sparray.errors import FormatError, InvalidBufferError, ShapeError
+from sparray.formats import LEVEL_TYPES, Compressed, Dense, Singleton
+from sparray.formats.level import (
+    Appendable,
+    CoordinateIterable,
+    Insertable,
+    LevelView,
+    Locatable,
+    PositionIterable,
+)
+
+VARIANTS = level_variants()
+every_level = pytest.mark.parametrize("level", VARIANTS, ids=str)
+index_dtypes = st.sampled_from(["int32", "int64"])
+PARENTS = ir.Buffer("parents", "int64", writable=True)
+COORDINATES = ir.Buffer("coordinates", "int64", writable=True)
+
+
+def view_of(level, builder, dtype, *, writable=False):
+    buffers = {role: ir.Buffer(role, dtype, writable) for role in level.roles}
+    return LevelView(ir.Var("extent"), buffers, builder.fresh)
+
+
+def run_level(view, builder, buffers, problem, **more):
+    extra = tuple(ir.Buffer(name, "int64", True) for name in more)
+    function = ir.Function(
+        "level",
+        (*view.buffers.values(), *extra, ir.Var("n_parents"), ir.Var("extent")),
+        builder.block(),
+    )
+    sizes = {"n_parents": problem.n_parents, "extent": problem.extent}
+    run(function, {**buffers, **more, **sizes})
+
+
+@every_level
+@given(data=st.data(), dtype=index_dtypes)
+def test_pack_check_unpack(level, data, dtype):
+    problem = data.draw(fibres(level))
+    packed = level.pack(
+        problem.parents, problem.coordinates, problem.n_parents, problem.extent, dtype
+    )
+    where = (problem.n_parents, problem.extent)
+    assert tuple(packed.buffers) == level.roles
+    assert all(buffer.dtype == dtype for buffer in packed.buffers.values())
+    assert level.check(packed.buffers, *where) == packed.n_positions
+    assert level.count(packed.buffers, *where) == packed.n_positions
+    entries = level.unpack(packed.buffers, *where)
+    assert len(entries.parents) == len(entries.coordinates) == packed.n_positions
+    assert np.array_equal(entries.parents[packed.positions], problem.parents)
+    assert np.array_equal(entries.coordinates[packed.positions], problem.coordinates)
+    if not level.full:
+        assert np.array_equal(packed.positions, np.arange(packed.n_positions))
+
+
+@every_level
+@given(data=st.data(), dtype=index_dtypes)
+def test_iteration_gives_what_unpack_lists(level, data, dtype):
+    problem = data.draw(fibres(level))
+    packed = level.pack(
+        problem.parents, problem.coordinates, problem.n_parents, problem.extent, dtype
+    )
+    expected = level.unpack(packed.buffers, problem.n_parents, problem.extent)
+    builder = Builder(["n_parents", "extent", "parents", "coordinates", *level.roles])
+    view = view_of(level, builder, dtype)
+    with builder.loop("q", literal(0), ir.Var("n_parents")) as parent:
+        if isinstance(level, PositionIterable):
+            bounds = level.positions(view, parent, add(parent, literal(1)))
+            builder.emit(*bounds.setup)
+            with builder.loop("p", bounds.begin, bounds.end) as position:
+                builder.store(PARENTS, position, parent)
+                builder.store(COORDINATES, position, level.coordinate(view, position))
+        else:
+            assert isinstance(level, CoordinateIterable)
+            assert isinstance(level, Locatable)
+            bounds = level.coordinates(view, parent)
+            builder.emit(*bounds.setup)
+            with builder.loop("c", bounds.begin, bounds.end) as coordinate:
+                located = level.locate(view, parent, coordinate)
+                assert located.found is None
+                builder.emit(*located.setup)
+                builder.store(PARENTS, located.position, parent)
+                builder.store(COORDINATES, located.position, coordinate)
+    walked = {
+        "parents": np.full(packed.n_positions, -1),
+        "coordinates": np.full(packed.n_positions, -1),
+    }
+    run_level(view, builder, packed.buffers, problem, **walked)
+    assert np.array_equal(walked["parents"], expected.parents)
+    assert np.array_equal(walked["coordinates"], expected.coordinates)
+
+
+@pytest.mark.parametrize(
+    "level", [v for v in VARIANTS if isinstance(v, PositionIterable)], ids=str
+)
+@given(data=st.data())
+def test_positions_of_a_range_of_parents_are_all_below_them(level, data):
+    problem = data.draw(fibres(level))
+    packed = level.pack(
+        problem.parents, problem.coordinates, problem.n_parents, problem.extent, "int32"
+    )
+    builder = Builder(["n_parents", "extent", "seen", *level.roles])
+    view = view_of(level, builder, "int32")
+    bounds = level.positions(view, literal(0), ir.Var("n_parents"))
+    seen = ir.Buffer("seen", "int64", writable=True)
+    with builder.loop("p", bounds.begin, bounds.end) as position:
+        builder.store(seen, position, literal(1), "add")
+    counts = np.zeros(packed.n_positions, dtype=np.int64)
+    run_level(view, builder, packed.buffers, problem, seen=counts)
+    assert np.array_equal(counts, np.ones(packed.n_positions))
+
+
+@pytest.mark.parametrize(
+    "level", [v for v in VARIANTS if isinstance(v, Appendable)], ids=str
+)
+@given(data=st.data(), dtype=index_dtypes)
+def test_append_makes_what_pack_makes(level, data, dtype):
+    problem = data.draw(fibres(level))
+    expected = level.pack(
+        problem.parents, problem.coordinates, problem.n_parents, problem.extent, dtype
+    )
+    builder = Builder(["n_parents", "extent", *level.roles])
+    view = view_of(level, builder, dtype, writable=True)
+    position = 0
+    for parent in range(problem.n_parents):
+        for coordinate in problem.coordinates[problem.parents == parent]:
+            statements = level.append_coordinate(
+                view, literal(position), literal(int(coordinate))
+            )
+            builder.emit(*statements)
+            position += 1
+        builder.emit(*level.append_edges(view, literal(parent), literal(position)))
+    made = {role: np.zeros_like(b) for role, b in expected.buffers.items()}
+    run_level(view, builder, made, problem)
+    for role, buffer in expected.buffers.items():
+        assert np.array_equal(made[role], buffer)
+
+
+@pytest.mark.parametrize(
+    "level", [v for v in VARIANTS if isinstance(v, Insertable)], ids=str
+)
+@pytest.mark.parametrize("n_parents", [0, 1, 3])
+def test_size_counts_positions(level, n_parents):
+    builder = Builder(["n_parents", "extent", "size"])
+    view = view_of(level, builder, "int32")
+    size = ir.Buffer("size", "int64", writable=True)
+    builder.store(size, literal(0), level.size(view, ir.Var("n_parents")))
+    found = np.zeros(1, dtype=np.int64)
+    function = ir.Function(
+        "size", (size, ir.Var("n_parents"), ir.Var("extent")), builder.block()
+    )
+    run(function, {"size": found, "n_parents": n_parents, "extent": 4})
+    assert found[0] == level.count({}, n_parents, 4)
+
+
+@every_level
+def test_text_makes_an_equal_level(level):
+    made = type(level).from_arguments(level.arguments())
+    assert made == level
+    assert hash(made) == hash(level)
+
+
+def test_registry_names_are_the_levels_own():
+    assert {name: t.name for name, t in LEVEL_TYPES.items()} == {
+        name: name for name in LEVEL_TYPES
+    }
+    assert {"dense", "compressed", "singleton"} <= set(LEVEL_TYPES)
+
+
+def test_a_property_that_always_holds_cannot_be_taken_away():
+    with pytest.raises(FormatError, match="dense level: expected ordered to hold"):
+        Dense(ordered=False)
+    with pytest.raises(FormatError, match="expected nonunique, unordered, got sorted"):
+        Compressed.from_arguments(["sorted"])
+
+
+@pytest.mark.parametrize("parents", [[0, 2], [0, 1, 1, 2], []])
+def test_singleton_packs_exactly_one_entry_per_parent(parents):
+    parents = np.array(parents, dtype=np.int64)
+    with pytest.raises(FormatError, match="expected exactly one entry per parent"):
+        Singleton().pack(parents, np.zeros_like(parents), 3, 5, "int32")
+
+
+def test_unique_compressed_merges_equal_runs_and_nonunique_keeps_them():
+    parents = np.array([0, 0, 0, 2], dtype=np.int64)
+    coordinates = np.array([1, 1, 3, 3], dtype=np.int64)
+    merged = Compressed().pack(parents, coordinates, 3, 4, "int32")
+    assert merged.buffers["pos"].tolist() == [0, 2, 2, 3]
+    assert merged.buffers["crd"].tolist() == [1, 3, 3]
+    assert merged.positions.tolist() == [0, 0, 1, 2]
+    kept = Compressed(unique=False).pack(parents, coordinates, 3, 4, "int32")
+    assert kept.buffers["pos"].tolist() == [0, 3, 3, 4]
+    assert kept.positions.tolist() == [0, 1, 2, 3]
+
+
+def test_dense_refuses_more_positions_than_int64_counts():
+    none = np.empty(0, dtype=np.int64)
+    with pytest.raises(ShapeError, match=r"below 2\*\*63"):
+        Dense().pack(none, none, 2**40, 2**40, "int64")
+
+
+def test_groups_join_the_fibres_of_parents_that_are_one_coordinate():
+    crd = {"crd": np.array([2, 1, 0], dtype=np.int32)}
+    apart = np.array([0, 1, 2])
+    joined = np.array([0, 0, 1])
+    assert Singleton().check(crd, 3, 3, apart) == 3
+    with pytest.raises(InvalidBufferError, match="ascend in each fibre"):
+        Singleton().check(crd, 3, 3, joined)
+    assert Singleton(ordered=False).check(crd, 3, 3, joined) == 3
+    twice = {"crd": np.array([2, 0, 2], dtype=np.int32)}
+    with pytest.raises(InvalidBufferError, match="no coordinate twice"):
+        Singleton(ordered=False).check(twice, 3, 3, np.array([0, 1, 0]))
