@@ -188,11 +188,11 @@ class _Term:
         """Return the contribution with the access's indices named as the target's."""
         summed = [i for i in self.active if i not in self.access.indices]
         names = dict(zip(self.access.indices, target, strict=True))
-        fresh = _fresh_names({*target, *self.active, *_bound(self.seed)})
+        kept = (i for i in summed if i not in target)
+        fresh = _fresh_names({*target, *kept, *_bound(self.seed)})
         for index in summed:
             names[index] = index if index not in target else next(fresh)
         value = _rename(self.seed, names, fresh)
-        # Indices of the operand's own access that its seed lacks are broadcast.
         indices = tuple(names[index] for index in summed)
         return Reduce("add", indices, value) if indices else value
 
