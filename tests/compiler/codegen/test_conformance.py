@@ -300,6 +300,11 @@ def control_case() -> None:
                 b.increment(total, j)
         with b.branch(flag):
             b.comment("a block of comments only")
+    # Bounds are evaluated once, whatever happens to what they were made of.
+    end = b.declare("end", literal(4))
+    with b.loop("k", literal(0), end):
+        b.increment(end, literal(1))
+        b.increment(total, end)
     p = b.declare("p", literal(0))
     with b.loop_while(less(mul(p, p), N)):
         b.increment(p)
@@ -432,6 +437,7 @@ failing_case("loop")
 @pytest.fixture(scope="session")
 def kernels(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     functions = [c.function for c in CASES.values()] + list(FAILING.values())
+    functions.append(ir.Function("nothing", (), ir.Block(())))
     source = render_module(functions, ["conformance"])
     # -O1 keeps the build short: what is tested is the printed meaning.
     flags = [*module_flags(functions), "-march=native", "-O1"]
@@ -518,6 +524,20 @@ def test_sort(kernels: Any, dtype: str, n: int) -> None:
         assert array[n] == -5
 
 
+def test_heapsort_takes_over(tmp_path: Path) -> None:
+    """The way out of quadratic time, made to start at once."""
+    function = CASES["sort_int64"].function
+    source = render_module([function], [])
+    assert "depth += 2" in source
+    path = tmp_path / f"{MODULE_NAME}.so"
+    path.write_bytes(compile_library(source.replace("depth += 2", "depth += 0"), []))
+    for n in (17, 18, 1000, 4097):
+        array = np.random.default_rng(n).integers(-50, 5000, n)
+        expected = np.sort(array)
+        call(load_library(path), function, {"x": array, "n": n})
+        np.testing.assert_array_equal(array, expected)
+
+
 @pytest.mark.parametrize("where", FAILING)
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize(
@@ -542,3 +562,7 @@ def test_no_tasks_and_one_thread(kernels: Any) -> None:
     nothing = this.make() | {"n": 0}
     assert call(kernels, this.function, nothing) == 0
     assert not nothing["y"].any()
+
+
+def test_a_function_without_parameters(kernels: Any) -> None:
+    assert kernels.nothing() == 0

@@ -98,9 +98,9 @@ def _(node: ir.Cast, support: Support) -> str:
 
 @expression.register
 def _(node: ir.Broadcast, support: Support) -> str:
-    text = expression(node.operand, support)
     if node.lanes == 1:
-        return text
+        return expression(node.operand, support)
+    text = index_of(node.operand, support)
     vector = support.vector(node.dtype, node.lanes)
     code = f"{c_type(node.dtype).code}x{node.lanes}"
     element = c_type(node.dtype).name
@@ -134,7 +134,8 @@ def _(node: ir.Search, support: Support) -> str:
 def index_of(node: ir.Expr, support: Support) -> str:
     """Return an expression where brackets or commas enclose it already."""
     text = expression(node, support)
-    if isinstance(node, (ir.Binary, ir.Cast)) and text.startswith("("):
+    enclosed = (ir.Literal, ir.Unary, ir.Binary, ir.Cast)
+    if isinstance(node, enclosed) and text.startswith("("):
         return text[1:-1]
     return text
 

@@ -90,8 +90,8 @@ class _FunctionPrinter:
             f"    cdef {element}* {workspace} = NULL"
             for workspace, element in out.workspaces.items()
         ]
-        signature = ",\n    ".join(self._c_parameter(p) for p in parameters)
-        head = f"cdef int {name}(\n    {signature},\n) noexcept nogil:"
+        signature = _list_lines([self._c_parameter(p) for p in parameters], "")
+        head = f"cdef int {name}({signature}) noexcept nogil:"
         return "\n".join([head, *declarations, *out.lines])
 
     def _c_parameter(self, item: ir.Var | ir.Buffer) -> str:
@@ -114,15 +114,14 @@ class _FunctionPrinter:
             else:
                 heads.append(f"{scalar_parameter(item.dtype)} {name}")
                 arguments.append(f"<{type_name(item.dtype, 1)}>{name}")
-        separator, call_separator = ",\n    ", ",\n            "
         return "\n".join(
             [
                 *map(comment_line, self._function.documentation),
-                f"def {self._name}(\n    {separator.join(heads)},\n):",
+                f"def {self._name}({_list_lines(heads, '')}):",
                 "    cdef int sp_status",
                 "    with nogil:",
-                f"        sp_status = sp_run_{self._name}(\n            "
-                f"{call_separator.join(arguments)},\n        )",
+                f"        sp_status = sp_run_{self._name}"
+                f"({_list_lines(arguments, ' ' * 8)})",
                 "    return sp_status",
             ]
         )
@@ -163,6 +162,12 @@ class _FunctionPrinter:
         out.line("    ):")
         out.line(f"        {failed} |= {call}")
         out.leave_if(f"{failed}")
+
+
+def _list_lines(items: Sequence[str], indent: str) -> str:
+    """Return what stands between two parentheses, one item a line."""
+    lines = "".join(f"\n{indent}    {item}," for item in items)
+    return f"{lines}\n{indent}" if items else ""
 
 
 def _workspaces(body: ir.Block, support: Support) -> dict[str, str]:
