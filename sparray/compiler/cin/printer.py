@@ -9,7 +9,8 @@ from sparray.errors import InternalError
 
 __all__ = ["print_statement"]
 
-_WIDTH = 88
+# Generated code shows this text in indented comments.
+_WIDTH = 80
 
 
 def print_statement(statement: Stmt) -> str:
