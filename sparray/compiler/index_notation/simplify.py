@@ -12,6 +12,7 @@ from sparray.compiler.index_notation.apply import apply_operator
 from sparray.compiler.index_notation.nodes import Access, Apply, Expr, Literal, Reduce
 from sparray.compiler.index_notation.traversal import (
     accesses,
+    children,
     contains_reduce,
     free_indices,
     substitute,
@@ -120,7 +121,7 @@ def _simplify_binary(row: Operator, left: Expr, right: Expr) -> Expr:
         if not isinstance(literal, Literal):
             continue
         if _is_annihilator(literal, row):
-            return Literal(False) if row.result == "bool" else literal
+            return _annihilated(literal, row)
         if _is_identity(literal, row) and row.result == "bool":
             return _truth(other)
         if _is_identity(literal, row) and _is_neutral(literal, other):
@@ -132,6 +133,12 @@ def _simplify_binary(row: Operator, left: Expr, right: Expr) -> Expr:
     if row.name == "div" and is_zero(left):
         return left
     return Apply(row.name, (left, right))
+
+
+def _annihilated(literal: Literal, row: Operator) -> Literal:
+    # x * False is the number 0: a bool would forbid what arithmetic follows.
+    made = row.result == "bool" or isinstance(literal.value, bool)
+    return Literal(row.annihilator) if made else literal
 
 
 def _matches(literal: Literal, row: Operator, constant: Any) -> bool:
@@ -160,8 +167,11 @@ def _is_neutral(literal: Expr, other: Expr) -> bool:
 
 
 def _is_boolean(expr: Expr) -> bool:
+    """Tell whether the value is a bool whatever the tensors' dtypes are."""
     if isinstance(expr, Apply | Reduce):
-        return operator(expr.op).result == "bool"
+        row = operator(expr.op)
+        promoted = row.result == "promote" and all(map(_is_boolean, children(expr)))
+        return promoted or row.result == "bool"
     return isinstance(expr, Literal) and isinstance(expr.value, bool)
 
 
