@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 import numpy as np
 import numpy.typing as npt
 
-from sparray.errors import KernelMemoryError, WouldDensifyError
-from sparray.formats.coordinates import as_dtype, combine_duplicates, differs
+from sparray.errors import UnsupportedError, WouldDensifyError
+from sparray.formats.coordinates import as_dtype, differs
+from sparray.formats.dense import Dense
 from sparray.formats.format import Format
 from sparray.formats.level import IntArray
 from sparray.formats.packing import LevelBuffers, unpack_coordinates
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 __all__ = ["SparseArray", "read_only"]
 
 Coordinates = npt.NDArray[np.int64]
+
+_NUMPY_NDIM = 64
 
 
 class SparseArray:
@@ -60,7 +63,7 @@ class SparseArray:
     _cached_key: tuple[Format, str, str] | None
 
     def __init__(self) -> None:
-        raise TypeError(
+        raise UnsupportedError(
             "SparseArray: expected a call of sparray.array, from_coords or "
             "from_buffers, got one of the class"
         )
@@ -199,7 +202,7 @@ class SparseArray:
             If the format has another number of dimensions or cannot hold the
             entries.
         """
-        from sparray.convert import convert_format  # convert.py makes SparseArrays
+        from sparray.convert import convert_format  # it makes SparseArrays
         from sparray.formats.named import as_format
 
         return convert_format(self, as_format(format, self.ndim))
@@ -211,22 +214,23 @@ class SparseArray:
         ------
         KernelMemoryError
             If the dense array does not fit in memory.
+        UnsupportedError
+            If NumPy has no arrays of that many dimensions.
         """
-        if self.format.is_dense:
-            stored = self.values.reshape([self.shape[d] for d in self.format.order])
-            return stored.transpose(np.argsort(self.format.order)).copy(order="C")
-        coords, values = self.to_coords()
-        if not self.format.unique:
-            coords, values = combine_duplicates(coords, values, self.format.order)
-        try:
-            dense = np.full(self.shape, self.fill_value, dtype=self.dtype)
-        except (MemoryError, ValueError):
-            raise KernelMemoryError(
-                f"todense: expected a dense array that fits in memory, got shape "
-                f"{self.shape}, {self._dense_bytes} bytes"
-            ) from None
-        dense[tuple(coords)] = values
-        return dense
+        from sparray.convert import convert_format  # it makes SparseArrays
+
+        order = self.format.order
+        if self.ndim > _NUMPY_NDIM:
+            raise UnsupportedError(
+                f"todense: expected at most {_NUMPY_NDIM} dimensions, got {self.ndim}"
+            )
+        # In the order of its own levels: entries that are sorted stay so.
+        dense = convert_format(self, Format([Dense()] * self.ndim, order))
+        stored = dense.values.reshape([self.shape[d] for d in order])
+        elements = stored.transpose(np.argsort(order))
+        if dense is self or not elements.flags.c_contiguous:
+            elements = elements.copy(order="C")
+        return elements
 
     def to_coords(self) -> tuple[Coordinates, npt.NDArray[Any]]:
         """Return the stored entries as new arrays, in the order they are stored in.
@@ -245,13 +249,13 @@ class SparseArray:
 
     def to_scipy(self, copy: bool = False) -> "scipy.sparse.sparray":
         """Return a SciPy sparse array: see `sparray.convert.to_scipy`."""
-        from sparray.convert import to_scipy  # convert.py makes SparseArrays
+        from sparray.convert import to_scipy  # it makes SparseArrays
 
         return to_scipy(self, copy=copy)
 
     def to_torch(self, copy: bool = False) -> "torch.Tensor":
         """Return a torch sparse tensor: see `sparray.convert.to_torch`."""
-        from sparray.convert import to_torch  # convert.py makes SparseArrays
+        from sparray.convert import to_torch  # it makes SparseArrays
 
         return to_torch(self, copy=copy)
 

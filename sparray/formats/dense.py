@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from sparray.compiler.loop_ir import nodes as ir
 from sparray.compiler.loop_ir.builder import add, literal, mul
-from sparray.errors import ShapeError
+from sparray.errors import KernelMemoryError
 from sparray.formats.buffers import take_buffers
 from sparray.formats.level import (
     Bounds,
@@ -62,7 +62,7 @@ class Dense(CoordinateIterable, Locatable, Insertable):
     ) -> Packed:
         n_positions = n_parents * extent
         if n_positions > sys.maxsize:
-            raise ShapeError(
+            raise KernelMemoryError(
                 "dense level: expected a number of positions below 2**63, "
                 f"got {n_parents} * {extent}"
             )

@@ -78,8 +78,8 @@ def pack_coordinates(
     FormatError
         If the format cannot hold these entries: two with the same coordinates
         where a level is unique, not exactly one below a singleton's parent.
-    ShapeError, KernelMemoryError
-        If a dense level has too many positions.
+    KernelMemoryError
+        If the positions of dense levels do not fit in memory.
 
     Notes
     -----
@@ -118,7 +118,7 @@ def pack_coordinates(
     except MemoryError:
         raise KernelMemoryError(
             f"format {format}: expected dense levels that fit in memory, "
-            f"got {n_positions} positions for shape {shape}"
+            f"got shape {shape}"
         ) from None
     padded[positions] = values
     return tuple(levels), padded

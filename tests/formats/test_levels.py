@@ -9,7 +9,7 @@ from level_strategies import fibres, level_variants
 from sparray.compiler.loop_ir import nodes as ir
 from sparray.compiler.loop_ir.builder import Builder, add, literal
 from sparray.compiler.loop_ir.interpreter import run
-from sparray.errors import FormatError, InvalidBufferError, ShapeError
+from sparray.errors import FormatError, InvalidBufferError, KernelMemoryError
 from sparray.formats import LEVEL_TYPES, Compressed, Dense, Singleton
 from sparray.formats.level import (
     Appendable,
@@ -205,7 +205,7 @@ def test_unique_compressed_merges_equal_runs_and_nonunique_keeps_them():
 
 def test_dense_refuses_more_positions_than_int64_counts():
     none = np.empty(0, dtype=np.int64)
-    with pytest.raises(ShapeError, match=r"below 2\*\*63"):
+    with pytest.raises(KernelMemoryError, match=r"below 2\*\*63"):
         Dense().pack(none, none, 2**40, 2**40, "int64")
 
 
