@@ -29,36 +29,26 @@ class SparseArray:
     """An array that stores some of its entries, in the way its format says.
 
     Made by `sparray.array`, `sparray.from_coords` and `sparray.from_buffers`. The
-    pattern never changes; `values` may be written to.
-
-    Attributes
-    ----------
-    format : Format
-        How entries are stored.
-    shape : tuple of int
-        Extent of each dimension.
-    values : dtype[positions]
-        Value of each position of the innermost level.
-    fill_value : scalar
-        What every entry is that is not stored.
+    pattern never changes, and no buffer is ever replaced: generated code holds their
+    addresses. The elements of `values` may be written to.
     """
 
     __slots__ = (
         "__weakref__",
         "_cached_addresses",
         "_cached_key",
+        "_fill_value",
+        "_format",
         "_levels",
-        "fill_value",
-        "format",
-        "shape",
-        "values",
+        "_shape",
+        "_values",
     )
 
-    format: Format
-    shape: tuple[int, ...]
-    values: npt.NDArray[Any]
-    fill_value: Any
+    _format: Format
+    _shape: tuple[int, ...]
     _levels: LevelBuffers
+    _values: npt.NDArray[Any]
+    _fill_value: Any
     _cached_addresses: tuple[int, ...] | None
     _cached_key: tuple[Format, str, str] | None
 
@@ -79,11 +69,11 @@ class SparseArray:
     ) -> Self:
         """Wrap buffers that are known to be right: nothing is checked or copied."""
         self = cls.__new__(cls)
-        self.format = format
-        self.shape = shape
-        self.values = values
-        self.fill_value = fill_value
+        self._format = format
+        self._shape = shape
         self._levels = levels
+        self._values = values
+        self._fill_value = fill_value
         self._cached_addresses = None
         self._cached_key = None
         return self
@@ -92,7 +82,7 @@ class SparseArray:
     def _addresses(self) -> tuple[int, ...]:
         """Addresses of the buffers as kernels take them: by level and role, values.
 
-        They stay valid as long as the array: no buffer is ever replaced.
+        They stay valid as long as the array.
         """
         addresses = self._cached_addresses
         if addresses is None:
@@ -116,6 +106,26 @@ class SparseArray:
             key = (self.format, self.values.dtype.str, self.index_dtype.str)
             self._cached_key = key
         return key
+
+    @property
+    def format(self) -> Format:
+        """How entries are stored."""
+        return self._format
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Extent of each dimension."""
+        return self._shape
+
+    @property
+    def values(self) -> npt.NDArray[Any]:
+        """Value of each position of the innermost level: ``dtype[positions]``."""
+        return self._values
+
+    @property
+    def fill_value(self) -> Any:
+        """What every entry is that is not stored, as a NumPy scalar."""
+        return self._fill_value
 
     @property
     def dtype(self) -> np.dtype[Any]:

@@ -92,6 +92,13 @@ def test_the_pattern_is_read_only_and_values_are_not():
     assert made.todense()[0, 0] == 5
 
 
+@pytest.mark.parametrize("name", ["shape", "format", "values", "levels", "fill_value"])
+def test_no_part_can_be_replaced(name):
+    made = array(np.eye(3), "csr")
+    with pytest.raises(AttributeError):
+        setattr(made, name, getattr(made, name))
+
+
 def test_a_dense_format_has_no_index_buffers():
     made = array(random_dense((3, 4)), "dense")
     assert made.levels == ({}, {})
