@@ -7,6 +7,7 @@ from pathlib import Path
 
 from setuptools import Distribution, Extension, setup
 from setuptools.command.build_ext import build_ext
+from setuptools.errors import CompileError
 
 # Absolute, since an isolated build runs this file by a relative name; and first, or
 # a sparray that is installed already would render its own manifest.
@@ -26,15 +27,35 @@ class KernelDistribution(Distribution):
 class BuildKernels(build_ext):
     """Render the kernels of every target and compile them."""
 
+    def initialize_options(self):
+        super().initialize_options()
+        self.rendered = False
+
+    def finalize_options(self):
+        # With the extensions at hand, which an sdist or the metadata does without.
+        if self.rendered:
+            super().finalize_options()
+        else:
+            self.extensions = []
+
     def run(self):
-        # Not earlier: making an sdist or the metadata finalizes this command too.
-        self.parallel = self.parallel or os.cpu_count()
-        folder = BUILT if self.inplace else Path(self.build_temp, "built")
+        self.set_undefined_options("build", ("build_temp", "build_temp"))
+        in_sources = self.inplace or self.editable_mode
+        folder = BUILT if in_sources else Path(self.build_temp, "built")
         self.distribution.ext_modules = self._render(folder)
+        self.rendered = True
         self.finalize_options()
+        self.parallel = self.parallel or os.cpu_count()
         super().run()
-        if not self.inplace:
+        if not in_sources:
             self._copy_sources(folder)
+
+    def build_extension(self, ext):
+        try:
+            super().build_extension(ext)
+        except OSError as error:
+            # No compiler at all: setuptools itself allows for one that fails.
+            raise CompileError(f"the C compiler does not run: {error}") from error
 
     def _render(self, folder):
         from Cython.Build import cythonize
@@ -45,19 +66,23 @@ class BuildKernels(build_ext):
 
         package = ".".join(BUILT.parts)
         extensions = [
-            # Optional: without a C compiler the package works, with the interpreter.
             Extension(
                 f"{package}.{folder_name(target)}.{module.name}",
                 [str(module.path)],
-                extra_compile_args=list(module.flags),
+                # Python's own flags ask for debug information: half the time.
+                extra_compile_args=["-g0", *module.flags],
                 extra_link_args=["-fopenmp"],
-                optional=True,
             )
             for target in requested_targets()
             for module in render_rows(ROWS, target, folder)
         ]
         directory = str(Path(self.build_temp, "cython"))
-        return cythonize(extensions, build_dir=directory, quiet=True)
+        extensions = cythonize(extensions, build_dir=directory, quiet=True)
+        for extension in extensions:
+            # Without a C compiler the package works, with the interpreter. Set here,
+            # since Cython makes new extensions without it.
+            extension.optional = True
+        return extensions
 
     def _copy_sources(self, folder):
         """Copy the sources and indices to where the libraries were built."""

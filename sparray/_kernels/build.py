@@ -95,12 +95,16 @@ def kernel_source(row: Row, target: Target) -> list[KernelSource]:
     Returns
     -------
     list of KernelSource
-        One per combination of dtypes.
+        The kernels that its dtypes need, each once.
     """
     from sparray.compiler.pipeline import compile_problem
 
-    plans = [compile_problem(problem, target) for problem in problems(row)]
-    return [KernelSource(plan.key, plan.functions, plan.header) for plan in plans]
+    plans = [compile_problem(p, target.vector_bytes) for p in problems(row)]
+    kernels = [k for plan in plans for k in plan.kernels if k is not None]
+    return [
+        KernelSource(kernel.key, kernel.functions, kernel.header)
+        for kernel in {kernel.key: kernel for kernel in kernels}.values()
+    ]
 
 
 def render_rows(rows: Iterable[Row], target: Target, out_dir: Path) -> list[ModuleFile]:
@@ -114,7 +118,8 @@ def render_rows(rows: Iterable[Row], target: Target, out_dir: Path) -> list[Modu
         The instruction set.
     out_dir : Path
         The folder that the targets' folders are in. What the target's folder
-        held before and is not written again is removed.
+        held before and is not written again is removed. A kernel that several
+        rows need is in the first one's module.
 
     Returns
     -------
@@ -132,7 +137,7 @@ def render_rows(rows: Iterable[Row], target: Target, out_dir: Path) -> list[Modu
     kernels: dict[str, Any] = {}
     for row in rows:
         try:
-            sources = kernel_source(row, target)
+            sources = [s for s in kernel_source(row, target) if s.key not in kernels]
         except SparrayError as error:
             error.add_note(f"in row {row.name!r} of the kernel manifest")
             raise

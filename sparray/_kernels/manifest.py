@@ -53,6 +53,13 @@ class Row:
 _CSR3 = {"A": "csr", "B": "csr", "C": "csr"}
 
 ROWS: tuple[Row, ...] = (
+    # Conversions are assignments; first, since other rows convert an operand too.
+    Row("convert_csr_csc", "B[i,j] = A[i,j]", {"A": "csr", "B": "csc"}),
+    Row("convert_csc_csr", "B[i,j] = A[i,j]", {"A": "csc", "B": "csr"}),
+    Row("convert_csr_coo", "B[i,j] = A[i,j]", {"A": "csr", "B": "coo"}),
+    Row("convert_coo_csr", "B[i,j] = A[i,j]", {"A": "coo", "B": "csr"}),
+    Row("convert_csr_dense", "B[i,j] = A[i,j]", {"A": "csr"}),
+    Row("convert_dense_csr", "B[i,j] = A[i,j]", {"B": "csr"}),
     # Products with a dense operand, and those of its gradients.
     Row("spmv_csr", "y[i] = A[i,j] * x[j]", {"A": "csr"}),
     Row("spmv_csc", "y[i] = A[i,j] * x[j]", {"A": "csc"}),
@@ -76,13 +83,6 @@ ROWS: tuple[Row, ...] = (
     Row("mttkrp_csf", "A[i,r] = X[i,j,k] * B[j,r] * C[k,r]", {"X": "csf"}),
     Row("ttv_csf", "A[i,j] = X[i,j,k] * v[k]", {"X": "csf", "A": "dcsr"}),
     Row("ttv_csf_dense", "A[i,j] = X[i,j,k] * v[k]", {"X": "csf"}),
-    # Conversions are assignments.
-    Row("convert_csr_csc", "B[i,j] = A[i,j]", {"A": "csr", "B": "csc"}),
-    Row("convert_csc_csr", "B[i,j] = A[i,j]", {"A": "csc", "B": "csr"}),
-    Row("convert_csr_coo", "B[i,j] = A[i,j]", {"A": "csr", "B": "coo"}),
-    Row("convert_coo_csr", "B[i,j] = A[i,j]", {"A": "coo", "B": "csr"}),
-    Row("convert_csr_dense", "B[i,j] = A[i,j]", {"A": "csr"}),
-    Row("convert_dense_csr", "B[i,j] = A[i,j]", {"B": "csr"}),
     # Sums.
     Row("sum_csr", "s = A[i,j]", {"A": "csr"}),
     Row("sum_columns_csr", "y[i] = A[i,j]", {"A": "csr"}),

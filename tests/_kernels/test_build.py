@@ -75,6 +75,31 @@ def test_rendering_again_changes_nothing_and_removes_what_is_old(pipeline, tmp_p
     assert not stale.exists()
 
 
+def test_kernel_of_two_rows_is_built_once(monkeypatch, worker, tmp_path):
+    def kernel_source(row, target):
+        own = worker["scale_kernel"](row.name, len(row.name))
+        return [worker["scale_kernel"]("shared", 2), own]
+
+    monkeypatch.setattr(build, "kernel_source", kernel_source)
+    rows = [ROW, replace(ROW, name="another"), replace(ROW, name="third")]
+    modules = build.render_rows(rows, BASELINE, tmp_path)
+    texts = [module.path.read_text() for module in modules]
+    assert [text.count("\ndef ") for text in texts] == [2, 1, 1]
+    index = json.loads((tmp_path / "baseline" / "index.json").read_text())
+    assert index["kernels"]["shared"]["module"] == modules[0].name
+
+
+@pytest.mark.parametrize("target", TARGETS.values(), ids=lambda t: t.name)
+def test_every_row_of_the_manifest_renders(target, tmp_path):
+    modules = build.render_rows(ROWS, target, tmp_path)
+    rendered = {module.name.rpartition("_")[0] for module in modules}
+    assert {"convert_csr_csc", "spmm_csr", "spgemm_csr_csr"} <= rendered
+    index = json.loads((modules[0].path.parent / "index.json").read_text())
+    assert {row["module"] for row in index["kernels"].values()} == {
+        module.name for module in modules
+    }
+
+
 def test_row_that_fails_is_named(monkeypatch, tmp_path):
     def fail(row, target):
         raise UnsupportedError("on purpose")
