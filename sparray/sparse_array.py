@@ -1,7 +1,7 @@
 """The array: a format, a shape, the buffers of each level and the values."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import numpy as np
@@ -294,6 +294,17 @@ class SparseArray:
         return SparseArray._from_trusted(
             self.format, self.shape, levels, self.values.copy(), self.fill_value
         )
+
+    def __reduce__(self) -> tuple[Callable[..., "SparseArray"], tuple[Any, ...]]:
+        # Not the cached addresses: they would be those of this array's buffers.
+        parts = (
+            self._format,
+            self._shape,
+            self._levels,
+            self._values,
+            self._fill_value,
+        )
+        return SparseArray._from_trusted, parts
 
     def __repr__(self) -> str:
         nnz, size = self.nnz, self.size

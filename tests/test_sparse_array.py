@@ -1,7 +1,9 @@
 """SparseArray: attributes, text, and the methods that need no kernel."""
 
+import copy
 import itertools
 import math
+import pickle
 import timeit
 
 import numpy as np
@@ -153,6 +155,15 @@ def test_to_format():
         made.to_format("(i) -> (i: dense)")
 
 
+def test_a_dense_array_in_another_order_keeps_negative_zeros():
+    dense = np.array([[0.0, -0.0, 1.0], [-0.0, 0.0, 2.0]])
+    columns = "(i, j) -> (j: dense, i: dense)"
+    made = array(dense, "dense").to_format(columns)
+    assert made.values.reshape(3, 2).tolist() == dense.T.tolist()
+    for other in (made.todense(), made.to_format("dense").todense()):
+        assert np.array_equal(np.signbit(other), np.signbit(dense))
+
+
 def test_repeated_entries_add_up_where_they_cannot_be_kept():
     loose = "(i, j) -> (i: compressed(nonunique), j: singleton(nonunique))"
     coords = [[1, 0, 1], [2, 0, 2]]
@@ -197,6 +208,21 @@ def test_astype_and_copy():
     assert not np.shares_memory(copied.values, made.values)
     assert not np.shares_memory(copied._levels[1]["crd"], made._levels[1]["crd"])
     assert np.array_equal(copied.todense(), made.todense())
+
+
+@pytest.mark.parametrize(
+    "duplicate", [copy.deepcopy, lambda a: pickle.loads(pickle.dumps(a))]
+)
+def test_a_duplicate_has_addresses_of_its_own(duplicate):
+    made = array(random_dense((3, 4)), "csr", fill_value=1)
+    before = made._addresses
+    other = duplicate(made)
+    assert other._addresses == tuple(
+        buffer.ctypes.data for buffer in (*other.levels[1].values(), other.values)
+    )
+    assert not set(before) & set(other._addresses)
+    assert other._key == made._key
+    assert np.array_equal(other.todense(), made.todense())
 
 
 def test_nothing_becomes_dense_by_accident():

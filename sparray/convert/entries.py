@@ -239,6 +239,8 @@ def convert_format(array: SparseArray, format: Format) -> SparseArray:
     """
     if array.format == format:
         return array
+    if array.format.is_dense and format.is_dense:
+        return from_dense(array.todense(), format, None, array.fill_value, copy=False)
     coords, values = unpack_coordinates(
         array.format, array.shape, array._levels, array.values, array.fill_value
     )
