@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 import numpy as np
 import numpy.typing as npt
 
+from sparray.array_operators import ArrayOperators
 from sparray.errors import UnsupportedError, WouldDensifyError
 from sparray.formats.coordinates import as_dtype, differs
 from sparray.formats.dense import Dense
@@ -25,7 +26,7 @@ Coordinates = npt.NDArray[np.int64]
 _NUMPY_NDIM = 64
 
 
-class SparseArray:
+class SparseArray(ArrayOperators):
     """An array that stores some of its entries, in the way its format says.
 
     Made by `sparray.array`, `sparray.from_coords` and `sparray.from_buffers`. The

@@ -6,8 +6,7 @@
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache, cached_property
-from pathlib import Path
+from functools import cached_property
 
 from sparray.compiler import names
 from sparray.compiler.cin.printer import print_statement
@@ -18,12 +17,13 @@ from sparray.compiler.loop_ir import nodes as ir
 from sparray.compiler.loop_ir.printer import print_function
 from sparray.compiler.loop_ir.verify import verify as verify_function
 from sparray.compiler.lower.kernel import index_order, lower_kernel
+from sparray.compiler.passes.drop_unused import drop_unused
 from sparray.compiler.problem import Problem
 from sparray.compiler.scheduler.decision import Decision
 from sparray.compiler.scheduler.plan import KernelStep, Plan, SortStep, plan
 from sparray.compiler.scheduler.statistics import Statistics, assumed_statistics
 
-__all__ = ["CompiledPlan", "KernelSpec", "compile_problem", "compiler_version"]
+__all__ = ["CompiledPlan", "KernelSpec", "compile_problem"]
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,6 @@ class KernelSpec:
         """Hash of everything that the kernel's source depends on."""
         text = "\n".join(
             [
-                compiler_version(),
                 self.decision.problem.describe(),
                 self.decision.schedule,
                 str(self.vector_bytes),
@@ -60,12 +59,15 @@ class KernelSpec:
         decision = self.decision
         for stage in decision.stages:
             verify_cin(stage)
-        functions = lower_kernel(
+        lowered = lower_kernel(
             decision.problem, decision.statement, decision.assemble, self.vector_bytes
         )
-        for function in functions:
+        functions = []
+        for function in lowered:
             verify_function(function)
-        return functions
+            functions.append(drop_unused(function))
+            verify_function(functions[-1])
+        return tuple(functions)
 
     @property
     def header(self) -> tuple[str, ...]:
@@ -133,17 +135,3 @@ def compile_problem(
         for step in made.steps
     )
     return CompiledPlan(made, kernels)
-
-
-@cache
-def compiler_version() -> str:
-    """Return a hash of the compiler's own sources: part of every kernel's key."""
-    digest = hashlib.sha256()
-    package = Path(__file__).resolve().parent
-    folders = [package, package.parent / "formats", package.parent / "_kernels"]
-    for folder in folders:
-        for path in sorted(folder.rglob("*")):
-            if path.suffix in (".py", ".tp") and "built" not in path.parts:
-                digest.update(path.name.encode())
-                digest.update(path.read_bytes())
-    return digest.hexdigest()[:16]

@@ -42,11 +42,15 @@ class Problem:
         In the order in which a kernel receives them.
     output : TensorSpec
         What the result is.
+    prune : bool
+        True if a sparse result stores only values that are not zero: dense data is
+        converted. Otherwise the pattern follows from the operands' patterns alone.
     """
 
     assignment: Assignment
     operands: tuple[tuple[str, TensorSpec], ...]
     output: TensorSpec
+    prune: bool = False
 
     @property
     def specs(self) -> Mapping[str, TensorSpec]:
@@ -58,4 +62,6 @@ class Problem:
         lines = [print_assignment(self.assignment)]
         for name, spec in (*self.operands, (names.OUTPUT, self.output)):
             lines.append(f"{name}: {spec.format} {spec.dtype} {spec.index_dtype}")
+        if self.prune:
+            lines.append("store values that are not zero")
         return "\n".join(lines)

@@ -79,7 +79,7 @@ class Workspace:
     """A temporary: its name, indices, dtype and how it is kept.
 
     ``kind`` is ``"scalar"`` (a local variable), ``"registers"`` (one tile, in vector
-    registers), ``"dense"`` (an array over its one index), or ``"list"`` (an array
+    registers), ``"dense"`` (an array over its indices), or ``"list"`` (an array
     with the list of the coordinates that were written, iterated in order).
     """
 

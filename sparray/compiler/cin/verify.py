@@ -21,7 +21,8 @@ from sparray.errors import InternalError
 
 __all__ = ["verify", "written"]
 
-_INDICES_OF_KIND = {"scalar": 0, "registers": 1, "dense": 1, "list": 1}
+# A dense workspace may have any number of indices.
+_INDICES_OF_KIND = {"scalar": 0, "registers": 1, "dense": None, "list": 1}
 
 
 def verify(statement: Stmt) -> None:
@@ -189,12 +190,12 @@ def _(statement: Where, scope: _Scope) -> None:
 
 
 def _check_workspace(workspace: Workspace) -> None:
-    expected = _INDICES_OF_KIND.get(workspace.kind)
-    if expected is None:
+    if workspace.kind not in _INDICES_OF_KIND:
         kinds = ", ".join(_INDICES_OF_KIND)
         message = f"expected a workspace kind of {kinds}, got {workspace.kind!r}"
         raise InternalError(message)
-    if len(workspace.indices) != expected:
+    expected = _INDICES_OF_KIND[workspace.kind]
+    if expected is not None and len(workspace.indices) != expected:
         raise InternalError(
             f"workspace {workspace.name!r} of kind {workspace.kind!r}: expected "
             f"{expected} indices, got {len(workspace.indices)}"

@@ -43,6 +43,8 @@ def advance(scope: Scope, ctx: Context) -> Scope:
         If an access has a level that must be walked, and its loop has passed.
     """
     for access in list(scope.places):
+        if access.tensor in ctx.lists:
+            continue
         scope = _advance_one(access, scope, ctx)
     return scope
 

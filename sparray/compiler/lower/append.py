@@ -20,7 +20,7 @@ from sparray.compiler.index_notation.nodes import Access
 from sparray.compiler.loop_ir import nodes as ir
 from sparray.compiler.loop_ir.builder import add, less, literal
 from sparray.compiler.lower.access import advance, start
-from sparray.compiler.lower.context import Context, level_index
+from sparray.compiler.lower.context import Context, level_index, zero_of
 from sparray.compiler.lower.scope import Scope
 from sparray.compiler.problem import TensorSpec
 from sparray.errors import InternalError, UnsupportedError
@@ -113,10 +113,11 @@ class AppendOutput:
         ctx: Context,
     ) -> None:
         """Append one entry."""
-        cursor = self.cursors[-1]
-        if not ctx.counting:
-            ctx.builder.store(ctx.values(names.OUTPUT), cursor, value(scope))
-        self._append(len(self.groups) - 1, scope, ctx)
+        with stored_value(value, scope, ctx) as stored:
+            cursor = self.cursors[-1]
+            if stored is not None:
+                ctx.builder.store(ctx.values(names.OUTPUT), cursor, stored)
+            self._append(len(self.groups) - 1, scope, ctx)
 
     def _inner_group(self, index: str) -> int | None:
         """Return the group whose last level stores the index, unless it is the leaf."""
@@ -190,14 +191,33 @@ class ScatterOutput:
         (group,) = append_groups(self.spec)
         unit = scope.places[target].begin
         buffer = counts_buffer(group)
-        if ctx.counting:
-            b.store(buffer, add(unit, literal(1)), literal(1), "add")
-            return
-        cursor = b.declare("next", ir.Load(buffer, unit))
-        b.store(buffer, unit, add(cursor, literal(1)))
-        for depth in group:
-            write_coordinate(target, depth, cursor, scope, ctx)
-        b.store(ctx.values(names.OUTPUT), cursor, value(scope))
+        with stored_value(value, scope, ctx) as stored:
+            if stored is None:
+                b.store(buffer, add(unit, literal(1)), literal(1), "add")
+                return
+            cursor = b.declare("next", ir.Load(buffer, unit))
+            b.store(buffer, unit, add(cursor, literal(1)))
+            for depth in group:
+                write_coordinate(target, depth, cursor, scope, ctx)
+            b.store(ctx.values(names.OUTPUT), cursor, stored)
+
+
+@contextmanager
+def stored_value(
+    value: Callable[[Scope], ir.Expr], scope: Scope, ctx: Context
+) -> Iterator[ir.Expr | None]:
+    """Surround the storing of an entry; gives its value, or None while counting.
+
+    A pruned result tests the value in both functions.
+    """
+    if not ctx.problem.prune:
+        yield None if ctx.counting else value(scope)
+        return
+    b = ctx.builder
+    stored = b.declare("value", value(scope))
+    nothing = ir.Literal(zero_of(stored.dtype), stored.dtype)
+    with b.branch(ir.Binary("ne", stored, nothing, "bool")):
+        yield None if ctx.counting else stored
 
 
 def write_coordinate(

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Protocol
 
+import numpy as np
+
 from sparray.compiler import names
 from sparray.compiler.index_notation.nodes import Access
 from sparray.compiler.loop_ir import nodes as ir
@@ -14,7 +16,7 @@ from sparray.compiler.problem import Problem, TensorSpec
 from sparray.compiler.lower.scope import Scope
 from sparray.formats.level import Level, LevelView
 
-__all__ = ["Context", "Output", "Phase", "WorkspaceBuffers", "level_index", "parameters"]
+__all__ = ["zero_of", "Context", "Output", "Phase", "WorkspaceBuffers", "level_index", "parameters"]
 
 
 class Phase(Enum):
@@ -143,3 +145,11 @@ def parameters(
         for role in level.roles
     ]
     return [*buffers, ir.Buffer(names.values(tensor), spec.dtype, writable)]
+
+
+def zero_of(dtype: str) -> bool | int | float:
+    """Return the zero of a dtype as a Python number."""
+    return _ZERO[np.dtype(dtype).kind]
+
+
+_ZERO = {"b": False, "i": 0, "u": 0, "f": 0.0, "c": 0.0}

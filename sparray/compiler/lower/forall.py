@@ -4,7 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sparray.compiler import names
-from sparray.compiler.cin.effective import effective_value, restrict
+from sparray.compiler.cin.effective import (
+    effective_value,
+    restrict,
+    target_access,
+)
 from sparray.compiler.cin.nodes import Access, Forall, Stmt
 from sparray.compiler.index_notation.simplify import accesses
 from sparray.compiler.loop_ir import nodes as ir
@@ -256,7 +260,9 @@ class _Merge:
         body = restrict(self.statement.body, missing)
         if body is None:
             return
-        inside = self.scope
+        # Where an operand is absent, others that only multiply it are gone as well.
+        left = {*accesses(effective_value(body)), target_access(body)}
+        inside = self.scope.keep(left)
         for w, p, end in zip(self.walkers, positions, after, strict=True):
             if w.access in point:
                 inside = w.enter(inside, v, p, None if w.unique else end)

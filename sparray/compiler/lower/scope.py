@@ -1,6 +1,6 @@
 """What lowering knows at one place of the loop nest; immutable, so branches differ."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
 from sparray.compiler.index_notation.nodes import Access
@@ -60,3 +60,8 @@ class Scope:
     def place(self, access: Access, place: Place) -> "Scope":
         """Return the scope with an access followed further."""
         return replace(self, places={**self.places, access: place})
+
+    def keep(self, accesses: Collection[Access]) -> "Scope":
+        """Return the scope that follows no other accesses than these."""
+        places = {a: place for a, place in self.places.items() if a in accesses}
+        return replace(self, places=places)

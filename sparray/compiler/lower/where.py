@@ -3,8 +3,6 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-import numpy as np
-
 from sparray.compiler.cin.effective import (
     effective_value,
     restrict,
@@ -15,7 +13,7 @@ from sparray.compiler.index_notation.simplify import accesses
 from sparray.compiler.loop_ir import nodes as ir
 from sparray.compiler.loop_ir.builder import literal
 from sparray.compiler.lower.access import is_walked
-from sparray.compiler.lower.context import Context
+from sparray.compiler.lower.context import Context, zero_of
 from sparray.compiler.lower.expression import spread
 from sparray.compiler.lower.pieces import lanes_of
 from sparray.compiler.lower.scope import Scope
@@ -23,9 +21,6 @@ from sparray.compiler.lower.statement import lower_statement, lowers
 from sparray.errors import InternalError
 
 __all__ = ["lower_where"]
-
-_ZERO = {"b": False, "i": 0, "u": 0, "f": 0.0, "c": 0.0}
-
 
 @lowers(Where)
 def lower_where(statement: Where, scope: Scope, ctx: Context) -> None:
@@ -39,7 +34,7 @@ def lower_where(statement: Where, scope: Scope, ctx: Context) -> None:
 
 def zero(dtype: str) -> ir.Literal:
     """Return the zero of a dtype."""
-    return ir.Literal(_ZERO[np.dtype(dtype).kind], dtype)
+    return ir.Literal(zero_of(dtype), dtype)
 
 
 def _lower_registers(statement: Where, scope: Scope, ctx: Context) -> None:

@@ -56,7 +56,8 @@ class Reorder:
         tail = tuple(index for index in rest if index not in reduced)
         old = Access(nest.workspace.name, nest.workspace.indices)
         new = Access(nest.workspace.name, tail)
-        kind = "list" if tail else "scalar"
+        # More than one index is for `accumulate` to remove: it is never lowered.
+        kind = ("scalar", "list")[len(tail)] if len(tail) <= 1 else "dense"
         workspace = Workspace(new.tensor, tail, kind, nest.workspace.dtype)
         value = substitute(nest.value, {old: new})
         return Nest(

@@ -6,6 +6,7 @@ from itertools import count, permutations
 
 from sparray.compiler import names
 from sparray.compiler.cin.concretize import split_reductions
+from sparray.compiler.index_notation.canonical import index_name
 from sparray.compiler.index_notation.nodes import Access, Assignment
 from sparray.compiler.index_notation.simplify import (
     accesses,
@@ -82,6 +83,7 @@ class _Planner:
     steps: list[KernelStep | SortStep]
     reasons: list[Reason]
     bindings: dict[str, str]
+    direct_only: bool = False
     numbers: Iterator[int] = field(default_factory=lambda: count(1))
 
     def fresh(self) -> str:
@@ -232,35 +234,69 @@ def _options(planner: _Planner, problem: Problem) -> Iterator[_Option]:
     for name, spec in problem.operands:
         if not 2 <= spec.format.ndim <= _MOST_REORDERED or spec.format.is_dense:
             continue
-        cost = COSTS["convert"] * statistics.positions[name][-1]
+        stored = statistics.positions[name][-1]
         for other in _other_orders(spec):
+            cost = _conversion_cost(planner, spec, other)
+            if cost is None:
+                continue
             operands = tuple(
                 (n, other if n == name else old) for n, old in problem.operands
             )
             changed = replace(problem, operands=operands)
             candidate = best_candidate(changed, statistics)
             if candidate is not None:
-                total = candidate.cost + cost
+                total = candidate.cost + cost * stored
                 yield _Option(changed, candidate, total, {name: other})
     if problem.output.format.is_dense:
         return
     entries = _result_entries(problem, statistics)
     if problem.output.format.ndim <= _MOST_REORDERED:
         for other in _other_orders(problem.output):
+            cost = _conversion_cost(planner, other, problem.output)
+            if cost is None:
+                continue
             changed = replace(problem, output=other)
             candidate = best_candidate(changed, statistics)
             if candidate is not None:
-                total = candidate.cost + COSTS["convert"] * entries
+                total = candidate.cost + cost * entries
                 yield _Option(changed, candidate, total, {}, problem.output)
     if is_coordinate_list(problem.output.format) and not problem.output.format.is_sorted:
         return
     repeated = contains_reduce(problem.assignment.value)
     listed = coordinate_list(problem.output, unique=not repeated)
+    if not _is_direct(planner, sorted_spec(listed), problem.output):
+        return
     changed = replace(problem, output=listed)
     candidate = best_candidate(changed, statistics)
     if candidate is not None:
         total = candidate.cost + COSTS["sort"] * entries
         yield _Option(changed, candidate, total, {}, problem.output, True)
+
+
+def _conversion_cost(
+    planner: _Planner, spec: TensorSpec, wanted: TensorSpec
+) -> float | None:
+    """Return the cost per entry of a conversion; None where it may not be used.
+
+    While a conversion is planned, it may use only conversions of a single kernel:
+    so planning ends.
+    """
+    if _is_direct(planner, spec, wanted):
+        return COSTS["convert"]
+    return None if planner.direct_only else COSTS["convert"] + COSTS["sort"]
+
+
+def _is_direct(planner: _Planner, spec: TensorSpec, wanted: TensorSpec) -> bool:
+    """Tell whether one kernel converts a spec to another."""
+    problem = _conversion(spec, wanted)
+    statistics = _conversion_statistics(planner, problem.assignment.target.indices)
+    return best_candidate(problem, statistics) is not None
+
+
+def _conversion(spec: TensorSpec, wanted: TensorSpec) -> Problem:
+    letters = tuple(map(index_name, range(spec.format.ndim)))
+    assignment = Assignment(Access(names.OUTPUT, letters), Access("A", letters))
+    return Problem(assignment, (("A", spec),), wanted)
 
 
 def _other_orders(spec: TensorSpec) -> Iterator[TensorSpec]:
@@ -293,16 +329,15 @@ def _assign(
     planner: _Planner, source: str, spec: TensorSpec, wanted: TensorSpec, result: str
 ) -> None:
     """Append ``result = source``, a conversion."""
-    letters = tuple(f"i{n}" for n in range(spec.format.ndim))
-    assignment = Assignment(Access(names.OUTPUT, letters), Access("A", letters))
-    problem = Problem(assignment, (("A", spec),), wanted)
+    problem = _conversion(spec, wanted)
     inner = _Planner(
         problem,
-        _conversion_statistics(planner, letters),
+        _conversion_statistics(planner, problem.assignment.target.indices),
         planner.vector_bytes,
         planner.steps,
         planner.reasons,
         {"A": source},
+        True,
         planner.numbers,
     )
     _compute(inner, problem, result)

@@ -60,7 +60,7 @@ BROKEN = [
         "expected a workspace kind of scalar, registers, dense, list, got 'heap'",
     ),
     (
-        each(where(workspace=Workspace("w", (), "dense", "float64")), "i"),
+        each(where(workspace=Workspace("w", (), "list", "float64")), "i"),
         "expected 1 indices, got 0",
     ),
     (each(Assign(S, X, "add"), "i", parallel=True), "write the same elements of 's'"),

@@ -1,0 +1,43 @@
+"""Sparse arrays whose format is a list of levels, with kernels compiled to fit.
+
+Importing this loads neither torch nor Cython.
+"""
+
+from sparray._kernels.threads import num_threads, set_num_threads
+from sparray.array_operators import sum_over as sum  # noqa: A004 - NumPy's name
+from sparray.convert import (
+    array,
+    from_buffers,
+    from_coords,
+    from_scipy,
+    from_torch,
+)
+from sparray.formats.format import Format
+from sparray.functions.einsum import (
+    Kernel,
+    compile,  # noqa: A004 - the name of the design
+    compute,
+    einsum,
+)
+from sparray.functions.explain import explain
+from sparray.sparse_array import SparseArray
+
+__all__ = [
+    "Format",
+    "Kernel",
+    "SparseArray",
+    "array",
+    "compile",
+    "compute",
+    "einsum",
+    "explain",
+    "from_buffers",
+    "from_coords",
+    "from_scipy",
+    "from_torch",
+    "num_threads",
+    "set_num_threads",
+    "sum",
+]
+
+__version__ = "0.1.0"

@@ -1,0 +1,1 @@
+"""Loop IR -> loop IR, one pass a file."""

@@ -1,0 +1,110 @@
+"""Infer the format of a result from the formats of the operands alone.
+
+The data play no part, so the format of a result never surprises: it is decided by
+what an expression can leave empty.
+"""
+
+from sparray.compiler.cin.concretize import split_reductions
+from sparray.compiler.index_notation.nodes import Access, Assignment, Expr
+from sparray.compiler.index_notation.simplify import accesses, substitute
+from sparray.compiler.merge_lattice import lattice
+from sparray.compiler.problem import Problem, TensorSpec
+from sparray.compiler.scheduler.assembly import walked_at
+from sparray.formats.compressed import Compressed
+from sparray.formats.dense import Dense
+from sparray.formats.format import Format
+from sparray.formats.level import Level
+from sparray.formats.named import named_format
+
+__all__ = ["infer_format"]
+
+
+def infer_format(
+    assignment: Assignment, operands: tuple[tuple[str, TensorSpec], ...]
+) -> Format:
+    """Return the format of a result for which none was asked.
+
+    Parameters
+    ----------
+    assignment : Assignment
+        Canonical, every access its own operand.
+    operands : tuple of (str, TensorSpec)
+        The operands.
+
+    Returns
+    -------
+    Format
+        - dense, if every coordinate can have a value other than the fill, and some
+          index occurs in dense operands only;
+        - dense, for a sum that leaves at most one dimension sparse: ``A @ x``,
+          ``A @ X``, MTTKRP;
+        - the format of the sparse operands, if those with as many dimensions as the
+          result agree on one, and it fits;
+        - else a level per dimension: dense where every coordinate can occur,
+          compressed from the first that need not on.
+    """
+    target = assignment.target
+    ndim = len(target.indices)
+    value, reductions = split_reductions(assignment.value)
+    merged = substitute(
+        value, {item.workspace: item.reduce.operand for item in reductions}
+    )
+    dense = named_format("dense", ndim)
+    problem = Problem(assignment, operands, TensorSpec(dense, "float64"))
+    full = [_is_full(merged, index, problem) for index in target.indices]
+    if reductions and sum(not _is_dense_only(merged, i, problem) for i in target.indices) <= 1:
+        return dense
+    if all(full) and any(
+        _is_dense_only(merged, index, problem) for index in target.indices
+    ):
+        return dense
+    shared = _shared_format(merged, target, problem)
+    if shared is not None:
+        return shared
+    levels: list[Level] = []
+    for everywhere in full:
+        above_dense = all(level.full for level in levels)
+        levels.append(Dense() if everywhere and above_dense else Compressed())
+    if all(level.full for level in levels):
+        levels[-1] = Compressed()
+    return Format(levels)
+
+
+def _is_full(value: Expr, index: str, problem: Problem) -> bool:
+    walked, points = walked_at(value, index, problem)
+    return bool(points) and (not walked or frozenset() in points)
+
+
+def _is_dense_only(value: Expr, index: str, problem: Problem) -> bool:
+    """Tell whether an index has every value whatever sparse operands store.
+
+    Here a dense level of a sparse operand counts as sparse: a row of a CSR matrix
+    may be empty.
+    """
+    sparse = [
+        access
+        for access in dict.fromkeys(accesses(value))
+        if index in access.indices
+        and not problem.specs[access.tensor].format.is_dense
+    ]
+    return not sparse or frozenset() in lattice(value, sparse)
+
+
+def _shared_format(value: Expr, target: Access, problem: Problem) -> Format | None:
+    found = set()
+    for access in accesses(value):
+        format = problem.specs[access.tensor].format
+        if format.is_dense:
+            continue
+        if len(access.indices) != len(target.indices):
+            return None
+        if set(access.indices) == set(target.indices):
+            place = {index: n for n, index in enumerate(target.indices)}
+            order = [place[access.indices[dimension]] for dimension in format.order]
+            found.add(Format(format.levels, order))
+        else:
+            found.add(format)
+    if len(found) != 1:
+        return None
+    (format,) = found
+    return format if format.is_sorted and format.unique else None

@@ -1,0 +1,333 @@
+"""Run the steps of a plan on buffers: allocate results, call kernels, sort."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from sparray._kernels.runtime import (
+    KernelSource,
+    LoadedKernel,
+    load_kernel,
+    num_threads,
+)
+from sparray.compiler import names
+from sparray.compiler.lower.append import append_groups, located_prefix
+from sparray.compiler.pipeline import CompiledPlan, KernelSpec
+from sparray.compiler.schedule.assemble import Assembly
+from sparray.compiler.scheduler.plan import KernelStep, SortStep
+from sparray.errors import InternalError, KernelMemoryError
+from sparray.formats.coordinates import sort_order
+from sparray.formats.format import Format
+from sparray.formats.packing import LevelBuffers
+
+__all__ = ["IndexWidthError", "Operand", "PlanRunner", "Runner", "Stored"]
+
+_INT32_MAX = 2**31 - 1
+
+
+class Operand(Protocol):
+    """What an operand must have: a SparseArray has it, and so has `Stored`."""
+
+    format: Format
+    shape: tuple[int, ...]
+
+    @property
+    def values(self) -> npt.NDArray[Any]:
+        """Stored values, one-dimensional."""
+
+    @property
+    def _levels(self) -> LevelBuffers:
+        """Buffers of each level by role."""
+
+    @property
+    def _addresses(self) -> tuple[int, ...]:
+        """Addresses of the buffers in kernel order."""
+
+
+class IndexWidthError(Exception):
+    """A result has more entries than its index dtype can count."""
+
+
+@dataclass(slots=True)
+class Stored:
+    """Buffers of one array: what kernels take and make."""
+
+    format: Format
+    shape: tuple[int, ...]
+    _levels: LevelBuffers
+    values: npt.NDArray[Any]
+    _cached: tuple[int, ...] | None = field(default=None, repr=False)
+
+    @property
+    def _addresses(self) -> tuple[int, ...]:
+        if self._cached is None:
+            self._cached = tuple(map(_address, _buffers(self)))
+        return self._cached
+
+    @property
+    def levels(self) -> LevelBuffers:
+        """Buffers of each level by role."""
+        return self._levels
+
+    def as_ndarray(self) -> npt.NDArray[Any]:
+        """Return a result whose levels are all dense as an array, without a copy."""
+        order = self.format.order
+        array = self.values.reshape([self.shape[d] for d in order])
+        if order == tuple(range(len(order))):
+            return array
+        return array.transpose(np.argsort(order))
+
+
+def _address(array: npt.NDArray[Any]) -> int:
+    address: int = array.__array_interface__["data"][0]
+    return address
+
+
+def _buffers(operand: Operand) -> list[npt.NDArray[Any]]:
+    levels = [
+        buffers[role]
+        for level, buffers in zip(operand.format.levels, operand._levels, strict=True)
+        for role in level.roles
+    ]
+    return [*levels, operand.values]
+
+
+class Runner:
+    """Runs one kernel; made once per kernel and process.
+
+    Parameters
+    ----------
+    spec : KernelSpec
+        What to run. It is compiled, or found compiled, when the runner is made.
+    """
+
+    def __init__(self, spec: KernelSpec) -> None:
+        self.spec = spec
+        decision = spec.decision
+        self.problem = decision.problem
+        self.output = decision.problem.output
+        self.way = decision.assemble.way
+        self.zeroed = decision.assemble.zeroed
+        operands = [name for name, _ in self.problem.operands]
+        source = decision.assemble.source
+        self.source = operands.index(source) if source is not None else None
+        self.dtype = np.dtype(self.output.dtype)
+        self.kernel: LoadedKernel | None = load_kernel(spec.key, self._make)
+        order = spec.index_order
+        self.slots = tuple(order.index(i) for i in self.problem.assignment.target.indices)
+        if self.kernel is not None:
+            self.evaluate = self.kernel.functions[names.FILL]
+
+    def _make(self) -> KernelSource:
+        return KernelSource(self.spec.key, self.spec.functions, self.spec.header)
+
+    def run(self, operands: Sequence[Operand], extents: Sequence[int]) -> Stored:
+        """Compute the result.
+
+        Parameters
+        ----------
+        operands : sequence of Operand
+            In the problem's order, with the problem's formats and dtypes.
+        extents : sequence of int
+            Of each index in the kernel's order.
+
+        Returns
+        -------
+        Stored
+            New buffers, or an operand's ``pos`` and ``crd`` for an inheriting result.
+
+        Raises
+        ------
+        KernelMemoryError
+            If a workspace or the result does not fit in memory.
+        IndexWidthError
+            If the result has more entries than its index dtype can count.
+        """
+        shape = tuple(extents[slot] for slot in self.slots)
+        if self.way is Assembly.INSERT:
+            values = self._allocate(_product(shape))
+            self._call(names.FILL, operands, [values], extents)
+            return Stored(self.output.format, shape, ({},) * len(shape), values)
+        if self.way is Assembly.INHERIT and self.source is not None:
+            source = operands[self.source]
+            values = self._allocate(len(source.values))
+            self._call(names.FILL, operands, [values], extents)
+            return Stored(self.output.format, shape, source._levels, values)
+        return self._run_two_phases(operands, extents, shape)
+
+    def _allocate(self, size: int) -> npt.NDArray[Any]:
+        try:
+            if self.zeroed:
+                return np.zeros(size, self.dtype)
+            return np.empty(size, self.dtype)
+        except (MemoryError, ValueError) as error:
+            raise KernelMemoryError(
+                f"result: expected {size} elements of {self.dtype} to fit in memory"
+            ) from error
+
+    def _run_two_phases(
+        self, operands: Sequence[Operand], extents: Sequence[int], shape: tuple[int, ...]
+    ) -> Stored:
+        """Count, turn counts into offsets, allocate, fill."""
+        format = self.output.format
+        prefix = located_prefix(self.output)
+        groups = append_groups(self.output)
+        units = _product(tuple(shape[format.order[depth]] for depth in range(prefix)))
+        counts = [_zeros(units + 1) for _ in groups]
+        self._call(names.COUNT, operands, counts, extents)
+        for count in counts:
+            np.cumsum(count, out=count)
+        totals = [int(count[-1]) for count in counts]
+        index_dtype = np.dtype(self.output.index_dtype)
+        if index_dtype == np.int32 and max(totals, default=0) > _INT32_MAX:
+            raise IndexWidthError
+        levels: list[dict[str, npt.NDArray[Any]]] = [{} for _ in range(prefix)]
+        parents = None
+        for group, count, total in zip(groups, counts, totals, strict=True):
+            for depth in group:
+                buffers = {}
+                if "pos" in format.levels[depth].roles:
+                    if parents is None:
+                        buffers["pos"] = count.astype(index_dtype)
+                    else:
+                        buffers["pos"] = np.zeros(parents + 1, index_dtype)
+                buffers["crd"] = np.empty(total, index_dtype)
+                levels.append(buffers)
+            parents = total
+        values = np.empty(totals[-1], self.dtype)
+        made = [buffer for level in levels for buffer in level.values()]
+        self._call(names.FILL, operands, [*made, values, *counts], extents)
+        return Stored(format, shape, tuple(levels), values)
+
+    def _call(
+        self,
+        name: str,
+        operands: Sequence[Operand],
+        made: Sequence[npt.NDArray[Any]],
+        extents: Sequence[int],
+    ) -> None:
+        if self.kernel is None:
+            self._interpret(name, operands, made, extents)
+            return
+        given: list[int] = []
+        for operand in operands:
+            given += operand._addresses
+        given += map(_address, made)
+        status = self.kernel.functions[name](*given, *extents, num_threads())
+        if status:
+            raise KernelMemoryError(
+                "expected the kernel's workspace to fit in memory, got a failed "
+                f"allocation in\n{self.problem.describe()}"
+            )
+
+    def _interpret(
+        self,
+        name: str,
+        operands: Sequence[Operand],
+        made: Sequence[npt.NDArray[Any]],
+        extents: Sequence[int],
+    ) -> None:
+        from sparray.compiler.loop_ir.interpreter import run
+
+        (function,) = (f for f in self.spec.functions if f.name == name)
+        buffers = [buffer for operand in operands for buffer in _buffers(operand)]
+        given = [*buffers, *made, *extents, 1]
+        parameters = [parameter.name for parameter in function.parameters]
+        run(function, dict(zip(parameters, given, strict=True)))
+
+
+class PlanRunner:
+    """Runs every step of a plan.
+
+    Parameters
+    ----------
+    compiled : CompiledPlan
+        Its kernels are compiled, or found compiled, when the runner is made.
+    """
+
+    def __init__(self, compiled: CompiledPlan) -> None:
+        self.compiled = compiled
+        self.steps: list[tuple[KernelStep | SortStep, Runner | None]] = [
+            (step, None if spec is None else Runner(spec))
+            for step, spec in zip(compiled.plan.steps, compiled.kernels, strict=True)
+        ]
+        self.single = self.steps[0][1] if len(self.steps) == 1 else None
+        self.is_compiled = all(
+            runner is None or runner.kernel is not None for _, runner in self.steps
+        )
+
+    def run(self, operands: Mapping[str, Operand], extents: Mapping[str, int]) -> Stored:
+        """Compute the plan's result.
+
+        Parameters
+        ----------
+        operands : mapping of str to Operand
+            By name in the plan's problem.
+        extents : mapping of str to int
+            Of each index of the plan's problem.
+        """
+        arrays: dict[str, Operand] = dict(operands)
+        for step, runner in self.steps:
+            if isinstance(step, SortStep):
+                arrays[step.result] = _sort(arrays[step.source], step)
+                continue
+            if runner is None:
+                raise InternalError("expected a kernel for each kernel step")
+            given = [arrays[name] for name in step.operands]
+            sizes = _extents(runner, given, extents)
+            arrays[step.result] = runner.run(given, sizes)
+        result = arrays[names.OUTPUT]
+        if not isinstance(result, Stored):
+            raise InternalError("expected the plan's last step to make its result")
+        return result
+
+
+def _extents(
+    runner: Runner, operands: Sequence[Operand], outer: Mapping[str, int]
+) -> list[int]:
+    """Return the extents of a step's indices, from the shapes of its operands."""
+    from sparray.compiler.index_notation.simplify import accesses
+
+    found = dict(outer)
+    shapes = {
+        name: operand.shape
+        for (name, _), operand in zip(runner.problem.operands, operands, strict=True)
+    }
+    for access in accesses(runner.problem.assignment.value):
+        found.update(zip(access.indices, shapes[access.tensor], strict=True))
+    return [found[index] for index in runner.spec.index_order]
+
+
+def _sort(source: Operand, step: SortStep) -> Stored:
+    """Sort the entries of a coordinate list; equal coordinates stay in order."""
+    levels = source._levels
+    coords = [level["crd"] for level in levels]
+    order = sort_order(coords)
+    if order is None:
+        return Stored(step.spec.format, source.shape, levels, source.values)
+    made = []
+    for level, crd in zip(levels, coords, strict=True):
+        buffers = {"crd": crd[order]}
+        if "pos" in level:
+            buffers = {"pos": level["pos"], **buffers}
+        made.append(buffers)
+    return Stored(step.spec.format, source.shape, tuple(made), source.values[order])
+
+
+def _zeros(size: int) -> npt.NDArray[np.int64]:
+    try:
+        return np.zeros(size, np.int64)
+    except (MemoryError, ValueError) as error:
+        raise KernelMemoryError(
+            f"result: expected {size} int64 counts to fit in memory"
+        ) from error
+
+
+def _product(extents: Sequence[int]) -> int:
+    size = 1
+    for extent in extents:
+        size *= extent
+    return size
