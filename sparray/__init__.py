@@ -4,7 +4,7 @@ Importing this loads neither torch nor Cython.
 """
 
 from sparray._kernels.threads import num_threads, set_num_threads
-from sparray.array_operators import sum_over as sum  # noqa: A004 - NumPy's name
+from sparray.array_operators import sum_over as sum
 from sparray.convert import (
     array,
     from_buffers,
@@ -15,7 +15,7 @@ from sparray.convert import (
 from sparray.formats.format import Format
 from sparray.functions.einsum import (
     Kernel,
-    compile,  # noqa: A004 - the name of the design
+    compile,
     compute,
     einsum,
 )

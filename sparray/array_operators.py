@@ -99,7 +99,7 @@ class ArrayOperators:
     def __abs__(self) -> Any:
         return _unary("abs", self)
 
-    def sum(self, axis: int | tuple[int, ...] | None = None) -> Any:
+    def sum(self: "SparseArray", axis: int | tuple[int, ...] | None = None) -> Any:
         """Return the sum over axes: see `sparray.sum`."""
         return sum_over(self, axis)
 
@@ -184,9 +184,7 @@ def _unary(function: str, operand: Any) -> Any:
     return _wrap(assignment_expression(f"C[{indices}] = {call}"), [operand])
 
 
-def sum_over(
-    operand: "SparseArray", axis: int | tuple[int, ...] | None = None
-) -> Any:
+def sum_over(operand: "SparseArray", axis: int | tuple[int, ...] | None = None) -> Any:
     """Sum an array over some axes.
 
     Parameters
@@ -214,7 +212,9 @@ def sum_over(
     target = f"C[{kept}]" if kept else "C"
     expression = assignment_expression(f"{target} = A[{','.join(indices)}]")
     wide = np.zeros(0, operand.dtype).sum().dtype
-    result = _wrap(expression, [operand if wide == operand.dtype else operand.astype(wide)])
+    result = _wrap(
+        expression, [operand if wide == operand.dtype else operand.astype(wide)]
+    )
     return result[()] if isinstance(result, np.ndarray) and not kept else result
 
 

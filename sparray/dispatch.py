@@ -104,7 +104,9 @@ def _expression(text: str, stated: Assignment) -> Expression:
     renamed, renaming = canonicalize(stated)
     users = {canonical: user for user, canonical in renaming.tensors.items()}
     assignment, reads = separate_accesses(renamed)
-    tensors = tuple(user for canonical, user in users.items() if canonical != names.OUTPUT)
+    tensors = tuple(
+        user for canonical, user in users.items() if canonical != names.OUTPUT
+    )
     operands = tuple(
         (name, tensors.index(users[tensor])) for name, tensor in reads.items()
     )
@@ -382,8 +384,10 @@ def plan_problem(
             f"{expression.text}: expected a format of {ndim} dimensions, got {format}"
         )
     wide = index_dtype or _result_index_dtype(expression, specs, sizes)
-    output = TensorSpec(format, dtype) if _no_buffers(format) else TensorSpec(
-        format, dtype, wide
+    output = (
+        TensorSpec(format, dtype)
+        if _no_buffers(format)
+        else TensorSpec(format, dtype, wide)
     )
     problem = Problem(expression.assignment, specs, output, prune)
     positions = {
@@ -441,7 +445,9 @@ def _result_index_dtype(
 def _positions(operand: Operand) -> list[int]:
     """Return the number of positions of each level, as powers of two."""
     counts, parents = [], 1
-    sizes = zip(operand.format.levels, operand._levels, operand.format.order, strict=True)
+    sizes = zip(
+        operand.format.levels, operand._levels, operand.format.order, strict=True
+    )
     for level, buffers, dimension in sizes:
         parents = level.count(buffers, parents, operand.shape[dimension])
         counts.append(parents)

@@ -31,8 +31,13 @@ _INT32_MAX = 2**31 - 1
 class Operand(Protocol):
     """What an operand must have: a SparseArray has it, and so has `Stored`."""
 
-    format: Format
-    shape: tuple[int, ...]
+    @property
+    def format(self) -> Format:
+        """Levels and their order."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Extent of each dimension."""
 
     @property
     def values(self) -> npt.NDArray[Any]:
@@ -117,7 +122,9 @@ class Runner:
         self.dtype = np.dtype(self.output.dtype)
         self.kernel: LoadedKernel | None = load_kernel(spec.key, self._make)
         order = spec.index_order
-        self.slots = tuple(order.index(i) for i in self.problem.assignment.target.indices)
+        self.slots = tuple(
+            order.index(i) for i in self.problem.assignment.target.indices
+        )
         if self.kernel is not None:
             self.evaluate = self.kernel.functions[names.FILL]
 
@@ -169,7 +176,10 @@ class Runner:
             ) from error
 
     def _run_two_phases(
-        self, operands: Sequence[Operand], extents: Sequence[int], shape: tuple[int, ...]
+        self,
+        operands: Sequence[Operand],
+        extents: Sequence[int],
+        shape: tuple[int, ...],
     ) -> Stored:
         """Count, turn counts into offsets, allocate, fill."""
         format = self.output.format
@@ -234,7 +244,7 @@ class Runner:
 
         (function,) = (f for f in self.spec.functions if f.name == name)
         buffers = [buffer for operand in operands for buffer in _buffers(operand)]
-        given = [*buffers, *made, *extents, 1]
+        given: list[Any] = [*buffers, *made, *extents, 1]
         parameters = [parameter.name for parameter in function.parameters]
         run(function, dict(zip(parameters, given, strict=True)))
 
@@ -259,7 +269,9 @@ class PlanRunner:
             runner is None or runner.kernel is not None for _, runner in self.steps
         )
 
-    def run(self, operands: Mapping[str, Operand], extents: Mapping[str, int]) -> Stored:
+    def run(
+        self, operands: Mapping[str, Operand], extents: Mapping[str, int]
+    ) -> Stored:
         """Compute the plan's result.
 
         Parameters

@@ -78,6 +78,8 @@ def lattice(expr: Expr, walked: Sequence[Access]) -> Lattice:
 
 
 def _is_fill(expr: Expr) -> bool:
-    return isinstance(expr, Literal) and not isinstance(expr.value, str) and (
-        expr.value == 0
+    return (
+        isinstance(expr, Literal)
+        and not isinstance(expr.value, str)
+        and (expr.value == 0)
     )

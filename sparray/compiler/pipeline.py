@@ -4,11 +4,9 @@
 """
 
 import hashlib
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
-from sparray.compiler import names
 from sparray.compiler.cin.printer import print_statement
 from sparray.compiler.cin.verify import verify as verify_cin
 from sparray.compiler.index_notation.printer import print_assignment
@@ -20,7 +18,7 @@ from sparray.compiler.lower.kernel import index_order, lower_kernel
 from sparray.compiler.passes.drop_unused import drop_unused
 from sparray.compiler.problem import Problem
 from sparray.compiler.scheduler.decision import Decision
-from sparray.compiler.scheduler.plan import KernelStep, Plan, SortStep, plan
+from sparray.compiler.scheduler.plan import KernelStep, Plan, plan
 from sparray.compiler.scheduler.statistics import Statistics, assumed_statistics
 
 __all__ = ["CompiledPlan", "KernelSpec", "compile_problem"]
@@ -131,7 +129,9 @@ def compile_problem(
         statistics = assumed_statistics(problem)
     made = plan(problem, statistics, vector_bytes)
     kernels = tuple(
-        KernelSpec(step.decision, vector_bytes) if isinstance(step, KernelStep) else None
+        KernelSpec(step.decision, vector_bytes)
+        if isinstance(step, KernelStep)
+        else None
         for step in made.steps
     )
     return CompiledPlan(made, kernels)

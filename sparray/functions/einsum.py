@@ -204,7 +204,9 @@ class Kernel:
     @property
     def source(self) -> str:
         """The Cython source of each of its kernels."""
-        kernels = [runner.kernel for _, runner in self.runner.steps if runner is not None]
+        kernels = [
+            runner.kernel for _, runner in self.runner.steps if runner is not None
+        ]
         return "\n".join(kernel.source for kernel in kernels if kernel is not None)
 
     @property
@@ -220,7 +222,9 @@ class Kernel:
     @property
     def cin(self) -> str:
         """The scheduled concrete index notation."""
-        return "\n".join(print_statement(spec.decision.statement) for spec in self._specs)
+        return "\n".join(
+            print_statement(spec.decision.statement) for spec in self._specs
+        )
 
     @property
     def loops(self) -> str:
@@ -282,7 +286,12 @@ def compile(
     name = as_dtype(dtype).name
     reads = {access.tensor: len(access.indices) for access, _ in parsed.axes}
     operands = tuple(
-        (operand, _spec(formats.get(parsed.tensors[number]), reads[operand], name, index_dtype))
+        (
+            operand,
+            _spec(
+                formats.get(parsed.tensors[number]), reads[operand], name, index_dtype
+            ),
+        )
         for operand, number in parsed.operands
     )
     target = parsed.assignment.target
@@ -305,5 +314,3 @@ def _spec(
     if any(level.roles for level in made.levels):
         return TensorSpec(made, dtype, index_dtype)
     return TensorSpec(made, dtype)
-
-

@@ -57,7 +57,9 @@ def explain(
     """
     if "=" in expression:
         parsed = assignment_expression(expression)
-        given = [as_operand(name, named[name]) for name in parsed.tensors if name in named]
+        given = [
+            as_operand(name, named[name]) for name in parsed.tensors if name in named
+        ]
     else:
         parsed = einsum_expression(expression, len(operands))
         given = [as_operand(f"operands[{n}]", x) for n, x in enumerate(operands)]
@@ -82,7 +84,9 @@ def explain(
 def _formats(parsed: Expression, problem: Any) -> list[str]:
     lines = []
     for name, spec in (*problem.operands, ("out", problem.output)):
-        lines.append(f"  {name}: {spec.format} {spec.dtype}, {spec.index_dtype} indices")
+        lines.append(
+            f"  {name}: {spec.format} {spec.dtype}, {spec.index_dtype} indices"
+        )
     return lines
 
 
@@ -96,7 +100,9 @@ def _kernel(
     lines.append(f"  schedule: {decision.schedule}")
     for depth, loop in enumerate(decision.loops):
         indent = "  " * (depth + 1)
-        lines.append(f"{indent}for {loop.index}: about {loop.iterations:.3g} iterations")
+        lines.append(
+            f"{indent}for {loop.index}: about {loop.iterations:.3g} iterations"
+        )
     lines.append(f"  estimated cost: {decision.cost:.3g} multiply-adds")
     if source and spec is not None:
         lines += [f"  {line}" for line in spec.loops.splitlines()]

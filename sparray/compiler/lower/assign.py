@@ -83,6 +83,4 @@ def _to_list(
         with b.otherwise():
             old = ir.Load(workspace.values, coordinate)
             op = statement.op if statement.op is not None else "add"
-            b.store(
-                workspace.values, coordinate, combine(op, old, value, value.dtype)
-            )
+            b.store(workspace.values, coordinate, combine(op, old, value, value.dtype))

@@ -12,11 +12,19 @@ from sparray.compiler import names
 from sparray.compiler.index_notation.nodes import Access
 from sparray.compiler.loop_ir import nodes as ir
 from sparray.compiler.loop_ir.builder import Builder
-from sparray.compiler.problem import Problem, TensorSpec
 from sparray.compiler.lower.scope import Scope
+from sparray.compiler.problem import Problem, TensorSpec
 from sparray.formats.level import Level, LevelView
 
-__all__ = ["zero_of", "Context", "Output", "Phase", "WorkspaceBuffers", "level_index", "parameters"]
+__all__ = [
+    "zero_of",
+    "Context",
+    "Output",
+    "Phase",
+    "WorkspaceBuffers",
+    "level_index",
+    "parameters",
+]
 
 
 class Phase(Enum):

@@ -202,9 +202,7 @@ class _Merge:
     ) -> None:
         b = self.ctx.builder
         after: list[ir.Expr] = []
-        for w, p, end, head in zip(
-            self.walkers, positions, ends, heads, strict=True
-        ):
+        for w, p, end, head in zip(self.walkers, positions, ends, heads, strict=True):
             if w.unique:
                 after.append(add(p, literal(1)))
                 continue
@@ -268,9 +266,7 @@ class _Merge:
                 inside = w.enter(inside, v, p, None if w.unique else end)
         lower_body(self.statement.index, body, v, inside, self.ctx)
 
-    def _read_head(
-        self, w: Walker, p: ir.Var, end: ir.Expr, head: ir.Var
-    ) -> None:
+    def _read_head(self, w: Walker, p: ir.Var, end: ir.Expr, head: ir.Var) -> None:
         b = self.ctx.builder
         with b.branch(less(p, end)):
             b.assign(head, w.coordinate(p))

@@ -6,6 +6,9 @@ from sparray.compiler.index_notation.nodes import Access
 from sparray.compiler.index_notation.simplify import accesses
 from sparray.compiler.loop_ir import nodes as ir
 from sparray.compiler.loop_ir.builder import Builder
+
+# Importing these registers how each kind of statement is lowered.
+from sparray.compiler.lower import assign, forall, tiles, where  # noqa: F401
 from sparray.compiler.lower.access import advance, start
 from sparray.compiler.lower.append import (
     AppendOutput,
@@ -23,9 +26,6 @@ from sparray.compiler.problem import Problem
 from sparray.compiler.schedule.assemble import Assemble, Assembly
 from sparray.compiler.schedule.vectorize import vectorises_reduction
 from sparray.errors import InternalError
-
-# Importing these registers how each kind of statement is lowered.
-from sparray.compiler.lower import assign, forall, tiles, where  # noqa: F401, I001
 
 __all__ = ["index_order", "lower_kernel"]
 

@@ -78,7 +78,10 @@ def lower_parallel(
             lower_positions(statement, w, begin, end, inside, ctx)
             return
         if driver is None:
-            begin, end = _even(total, t, chunks), _even(total, add(t, literal(1)), chunks)
+            begin, end = (
+                _even(total, t, chunks),
+                _even(total, add(t, literal(1)), chunks),
+            )
         else:
             begin, end = driver.range(t, chunks, total)
         first = b.declare("first", begin)

@@ -22,6 +22,7 @@ from sparray.errors import InternalError
 
 __all__ = ["lower_where"]
 
+
 @lowers(Where)
 def lower_where(statement: Where, scope: Scope, ctx: Context) -> None:
     """Emit the workspace's initial state, the producer and the consumer."""

@@ -55,7 +55,9 @@ class Tile:
                 f"tile: expected a workspace over {self.index} that is filled with "
                 f"{self.index} innermost"
             )
-        descending = all(a > b for a, b in zip(self.sizes, self.sizes[1:], strict=False))
+        descending = all(
+            a > b for a, b in zip(self.sizes, self.sizes[1:], strict=False)
+        )
         if not self.sizes or self.sizes[-1] != 1 or not descending:
             raise ScheduleError(
                 f"tile: expected descending sizes that end in 1, got {self.sizes}"

@@ -65,9 +65,7 @@ def estimate_loops(
     return tuple(loops)
 
 
-def _branch(
-    expr: Expr, index: str, problem: Problem, statistics: Statistics
-) -> float:
+def _branch(expr: Expr, index: str, problem: Problem, statistics: Statistics) -> float:
     """Return how many values of an index an expression has work for."""
     extent = float(statistics.extents[index])
     if isinstance(expr, Literal):

@@ -242,11 +242,15 @@ def decide(
     late = _late(order, frozenset(shape.reduced))
     tiled = False
     if shape.reductions == 1 and late:
-        tiled = _late_workspace(order, late, choice, shape, problem, vector_bytes, apply)
+        tiled = _late_workspace(
+            order, late, choice, shape, problem, vector_bytes, apply
+        )
     elif shape.reductions == 1:
         inner = order[-1]
         if can_reduce_in_vectors(inner, order, shape.merged, problem):
-            apply(Vectorize(inner), f"the sum over {inner} runs along contiguous memory")
+            apply(
+                Vectorize(inner), f"the sum over {inner} runs along contiguous memory"
+            )
     parallel = _parallel_index(order, shape, choice, problem)
     if parallel is not None:
         apply(

@@ -16,7 +16,8 @@ def factor_invariants(expr: Expr) -> Expr:
         return Apply(expr.op, tuple(map(factor_invariants, expr.operands)))
     if not isinstance(expr, Reduce) or expr.op != "add":
         return expr
-    outside, inside = [], []
+    outside: list[Expr] = []
+    inside: list[Expr] = []
     for factor in _factors(expr.operand):
         depends = set(free_indices(factor)) & set(expr.indices)
         (inside if depends else outside).append(factor)

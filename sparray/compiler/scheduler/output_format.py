@@ -52,7 +52,10 @@ def infer_format(
     dense = named_format("dense", ndim)
     problem = Problem(assignment, operands, TensorSpec(dense, "float64"))
     full = [_is_full(merged, index, problem) for index in target.indices]
-    if reductions and sum(not _is_dense_only(merged, i, problem) for i in target.indices) <= 1:
+    if (
+        reductions
+        and sum(not _is_dense_only(merged, i, problem) for i in target.indices) <= 1
+    ):
         return dense
     if all(full) and any(
         _is_dense_only(merged, index, problem) for index in target.indices
@@ -84,8 +87,7 @@ def _is_dense_only(value: Expr, index: str, problem: Problem) -> bool:
     sparse = [
         access
         for access in dict.fromkeys(accesses(value))
-        if index in access.indices
-        and not problem.specs[access.tensor].format.is_dense
+        if index in access.indices and not problem.specs[access.tensor].format.is_dense
     ]
     return not sparse or frozenset() in lattice(value, sparse)
 

@@ -8,6 +8,7 @@ from sparray.compiler import names
 from sparray.compiler.cin.concretize import split_reductions
 from sparray.compiler.index_notation.canonical import index_name
 from sparray.compiler.index_notation.nodes import Access, Assignment
+from sparray.compiler.index_notation.printer import print_access
 from sparray.compiler.index_notation.simplify import (
     accesses,
     contains_reduce,
@@ -134,7 +135,7 @@ def _check_diagonals(problem: Problem) -> None:
         repeated = len(set(access.indices)) != len(access.indices)
         if repeated and not all(level.full for level in levels):
             raise UnsupportedError(
-                f"expected each index once in {access.tensor}[{','.join(access.indices)}]"
+                f"expected each index once in {print_access(access)}"
                 f" of format {problem.specs[access.tensor].format}, got a diagonal"
             )
 
@@ -227,14 +228,22 @@ class _Option:
 
 
 def _options(planner: _Planner, problem: Problem) -> Iterator[_Option]:
-    statistics = planner.statistics
-    direct = best_candidate(problem, statistics)
+    direct = best_candidate(problem, planner.statistics)
     if direct is not None:
         yield _Option(problem, direct, direct.cost, {})
+    yield from _converted_operands(planner, problem)
+    if not problem.output.format.is_dense:
+        entries = _result_entries(problem, planner.statistics)
+        yield from _converted_result(planner, problem, entries)
+        yield from _sorted_result(planner, problem, entries)
+
+
+def _converted_operands(planner: _Planner, problem: Problem) -> Iterator[_Option]:
+    """Yield an option for each other order of each sparse operand's levels."""
     for name, spec in problem.operands:
         if not 2 <= spec.format.ndim <= _MOST_REORDERED or spec.format.is_dense:
             continue
-        stored = statistics.positions[name][-1]
+        stored = planner.statistics.positions[name][-1]
         for other in _other_orders(spec):
             cost = _conversion_cost(planner, spec, other)
             if cost is None:
@@ -243,34 +252,45 @@ def _options(planner: _Planner, problem: Problem) -> Iterator[_Option]:
                 (n, other if n == name else old) for n, old in problem.operands
             )
             changed = replace(problem, operands=operands)
-            candidate = best_candidate(changed, statistics)
+            candidate = best_candidate(changed, planner.statistics)
             if candidate is not None:
                 total = candidate.cost + cost * stored
                 yield _Option(changed, candidate, total, {name: other})
-    if problem.output.format.is_dense:
+
+
+def _converted_result(
+    planner: _Planner, problem: Problem, entries: float
+) -> Iterator[_Option]:
+    """Yield an option for each other order of the result's levels."""
+    if problem.output.format.ndim > _MOST_REORDERED:
         return
-    entries = _result_entries(problem, statistics)
-    if problem.output.format.ndim <= _MOST_REORDERED:
-        for other in _other_orders(problem.output):
-            cost = _conversion_cost(planner, other, problem.output)
-            if cost is None:
-                continue
-            changed = replace(problem, output=other)
-            candidate = best_candidate(changed, statistics)
-            if candidate is not None:
-                total = candidate.cost + cost * entries
-                yield _Option(changed, candidate, total, {}, problem.output)
-    if is_coordinate_list(problem.output.format) and not problem.output.format.is_sorted:
+    for other in _other_orders(problem.output):
+        cost = _conversion_cost(planner, other, problem.output)
+        if cost is None:
+            continue
+        changed = replace(problem, output=other)
+        candidate = best_candidate(changed, planner.statistics)
+        if candidate is not None:
+            total = candidate.cost + cost * entries
+            yield _Option(changed, candidate, total, {}, problem.output)
+
+
+def _sorted_result(
+    planner: _Planner, problem: Problem, entries: float
+) -> Iterator[_Option]:
+    """Yield the option to collect the result's entries in a list and sort them."""
+    output = problem.output
+    if is_coordinate_list(output.format) and not output.format.is_sorted:
         return
     repeated = contains_reduce(problem.assignment.value)
-    listed = coordinate_list(problem.output, unique=not repeated)
-    if not _is_direct(planner, sorted_spec(listed), problem.output):
+    listed = coordinate_list(output, unique=not repeated)
+    if not _is_direct(planner, sorted_spec(listed), output):
         return
     changed = replace(problem, output=listed)
-    candidate = best_candidate(changed, statistics)
+    candidate = best_candidate(changed, planner.statistics)
     if candidate is not None:
         total = candidate.cost + COSTS["sort"] * entries
-        yield _Option(changed, candidate, total, {}, problem.output, True)
+        yield _Option(changed, candidate, total, {}, output, True)
 
 
 def _conversion_cost(
@@ -357,7 +377,8 @@ def _split(planner: _Planner, problem: Problem, result: str) -> None:
     value, reductions = split_reductions(problem.assignment.value)
     if not reductions or isinstance(value, Access):
         raise UnsupportedError(
-            f"expected an expression that sparray can schedule, got\n{problem.describe()}"
+            "expected an expression that sparray can schedule, got\n"
+            f"{problem.describe()}"
         )
     specs = dict(problem.operands)
     operands = []

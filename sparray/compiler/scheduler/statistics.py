@@ -53,7 +53,8 @@ def assumed_statistics(problem: Problem) -> Statistics:
 
 
 def _assumed_positions(spec: TensorSpec) -> list[int]:
-    counts, parents = [], 1
+    counts: list[int] = []
+    parents = 1
     for level in spec.format.levels:
         if level.full:
             parents *= _ASSUMED_EXTENT

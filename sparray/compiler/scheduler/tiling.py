@@ -13,7 +13,7 @@ __all__ = ["can_reduce_in_vectors", "can_tile", "tile_sizes"]
 
 _ACCUMULATORS = 8
 """Vector accumulators of the largest tile: 2 multiply-adds start per cycle and take 4
-cycles, so 8 hide the latency; and 8 fit the 16 registers of AVX2 with their operands."""
+cycles, so 8 hide the latency; and 8 fit AVX2's 16 registers with their operands."""
 _VECTOR_OPERATORS = frozenset({"add", "sub", "mul", "div", "neg"})
 
 
