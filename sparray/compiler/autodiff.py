@@ -122,10 +122,12 @@ def masked_gradient(
 
     Parameters
     ----------
-    assignment, wrt, upstream, is_complex, extents
+    assignment, wrt, upstream
         As for `gradient`.
     mask : str
         Name for the mask, a tensor that is 1 where ``wrt`` stores an entry.
+    is_complex, extents
+        As for `gradient`.
 
     Returns
     -------

@@ -32,12 +32,14 @@ def explain(
     ----------
     expression : str
         An einsum string with ``operands``, or an assignment with ``named`` ones.
-    *operands, **named
-        As for `einsum` or `compute`.
+    *operands : SparseArray, ndarray, SciPy or torch sparse array
+        As for `einsum`.
     format : str or Format, optional
         Of the result.
     source : bool
         Whether to add the loop IR of each kernel.
+    **named
+        As for `compute`.
 
     Returns
     -------
