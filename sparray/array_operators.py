@@ -1,16 +1,13 @@
 """Python's operators on arrays: each is an expression for the compiler."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from sparray.dispatch import (
-    Expression,
-    assignment_expression,
-    evaluate_expression,
-)
+from sparray.dispatch import evaluate_expression
 from sparray.errors import ShapeError, UnsupportedError
+from sparray.expression import Expression, assignment_expression
 
 if TYPE_CHECKING:
     from sparray.execution import Operand
@@ -18,6 +15,12 @@ if TYPE_CHECKING:
 
 __all__ = ["ArrayOperators", "elementwise", "matmul_text"]
 
+_MATMUL = {
+    (2, 2): "C[i,j] = A[i,k] * B[k,j]",
+    (2, 1): "C[i] = A[i,k] * B[k]",
+    (1, 2): "C[j] = A[k] * B[k,j]",
+    (1, 1): "C = A[k] * B[k]",
+}
 _LETTERS = "ijklmnopqrstuvwxyz"
 
 
@@ -29,13 +32,7 @@ def matmul_text(left: int, right: int) -> str:
     ShapeError
         If an operand has another number of dimensions.
     """
-    texts = {
-        (2, 2): "C[i,j] = A[i,k] * B[k,j]",
-        (2, 1): "C[i] = A[i,k] * B[k]",
-        (1, 2): "C[j] = A[k] * B[k,j]",
-        (1, 1): "C = A[k] * B[k]",
-    }
-    text = texts.get((left, right))
+    text = _MATMUL.get((left, right))
     if text is None:
         raise ShapeError(
             f"matmul: expected operands of 1 or 2 dimensions, got {left} and {right}"
@@ -99,16 +96,16 @@ class ArrayOperators:
     def __abs__(self) -> Any:
         return _unary("abs", self)
 
-    def sum(self: "SparseArray", axis: int | tuple[int, ...] | None = None) -> Any:
+    def sum(self, axis: int | tuple[int, ...] | None = None) -> Any:
         """Return the sum over axes: see `sparray.sum`."""
-        return sum_over(self, axis)
+        return sum_over(cast("SparseArray", self), axis)
 
 
 def _as_operand(value: Any) -> "Operand | npt.NDArray[Any] | None":
     """Return an operand as arrays know it; None if Python should ask the other one."""
-    from sparray.sparse_array import SparseArray
-
-    if isinstance(value, SparseArray | np.ndarray):
+    if isinstance(value, ArrayOperators):
+        return cast("SparseArray", value)
+    if isinstance(value, np.ndarray):
         return value
     if isinstance(value, bool | int | float | complex | np.generic | list | tuple):
         return np.asarray(value)
@@ -120,12 +117,11 @@ def _as_operand(value: Any) -> "Operand | npt.NDArray[Any] | None":
 
 
 def _wrap(expression: Expression, operands: list[Any]) -> Any:
-    from sparray.sparse_array import SparseArray
-
     result = evaluate_expression(expression, operands)
-    if result.format.is_dense:
+    if not any(result._levels):
         return result.as_ndarray()
-    return SparseArray._from_trusted(
+    made = next(x for x in operands if isinstance(x, ArrayOperators))
+    return cast("SparseArray", made)._from_trusted(
         result.format,
         result.shape,
         result._levels,

@@ -8,20 +8,15 @@ formats, dtypes, size classes), so that a warm call costs one look-up.
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
 from sparray._kernels.targets import host_target
 from sparray.compiler import names
-from sparray.compiler.index_notation.canonical import canonicalize, separate_accesses
 from sparray.compiler.index_notation.dtypes import result_dtype
-from sparray.compiler.index_notation.einsum import parse_einsum
-from sparray.compiler.index_notation.nodes import Access, Assignment
-from sparray.compiler.index_notation.parser import parse_assignment
-from sparray.compiler.index_notation.simplify import accesses
-from sparray.compiler.index_notation.verify import verify
+from sparray.compiler.index_notation.nodes import Access
 from sparray.compiler.pipeline import CompiledPlan, compile_problem
 from sparray.compiler.problem import Problem, TensorSpec
 from sparray.compiler.scheduler.output_format import infer_format
@@ -33,15 +28,19 @@ from sparray.errors import (
     SparrayError,
     UnsupportedError,
 )
-from sparray.execution import IndexWidthError, Operand, PlanRunner, Stored
+from sparray.execution import (
+    IndexWidthError,
+    Operand,
+    PlanRunner,
+    Runner,
+    Stored,
+)
+from sparray.expression import Expression, einsum_expression
 from sparray.formats.format import Format
 from sparray.formats.named import named_format
 
 __all__ = [
-    "Expression",
-    "assignment_expression",
     "dense_operand",
-    "einsum_expression",
     "evaluate",
     "evaluate_expression",
     "operands_plan",
@@ -58,73 +57,29 @@ _COMPILED = frozenset(
 )
 
 
-@dataclass(frozen=True)
-class Expression:
-    """An assignment in canonical names, and which operand each access reads.
-
-    Attributes
-    ----------
-    text : str
-        What the user wrote, for messages.
-    assignment : Assignment
-        Every access has an operand of its own.
-    tensors : tuple of str
-        The user's tensors in the order in which operands are given.
-    operands : tuple of (str, int)
-        Each of the assignment's operands and which given one it reads.
-    """
-
-    text: str
-    assignment: Assignment
-    tensors: tuple[str, ...]
-    operands: tuple[tuple[str, int], ...]
-
-    @property
-    def axes(self) -> tuple[tuple[Access, int], ...]:
-        """Each access with the number of the given operand that it reads."""
-        reads = dict(self.operands)
-        found = dict.fromkeys(accesses(self.assignment.value))
-        return tuple((access, reads[access.tensor]) for access in found)
-
-
-@lru_cache(maxsize=4096)
-def einsum_expression(subscripts: str, n_operands: int) -> Expression:
-    """Return the expression of an einsum string."""
-    return _expression(subscripts, parse_einsum(subscripts, n_operands))
-
-
-@lru_cache(maxsize=4096)
-def assignment_expression(text: str) -> Expression:
-    """Return the expression of ``"C[i,j] = A[i,k] * B[k,j]"``."""
-    return _expression(text, parse_assignment(text))
-
-
-def _expression(text: str, stated: Assignment) -> Expression:
-    verify(stated)
-    renamed, renaming = canonicalize(stated)
-    users = {canonical: user for user, canonical in renaming.tensors.items()}
-    assignment, reads = separate_accesses(renamed)
-    tensors = tuple(
-        user for canonical, user in users.items() if canonical != names.OUTPUT
-    )
-    operands = tuple(
-        (name, tensors.index(users[tensor])) for name, tensor in reads.items()
-    )
-    return Expression(text, assignment, tensors, operands)
+Given = Operand | npt.NDArray[Any]
 
 
 @dataclass(slots=True)
 class _Call:
     """Everything that a warm call needs.
 
-    ``slots`` has, for each given operand, the number of the index of each dimension.
+    Attributes
+    ----------
+    runner : PlanRunner
+        The compiled steps.
+    single : Runner or None
+        The only step, if there is one only: then a call needs no names.
+    operands : tuple of int
+        Which given operand each of the kernel's operands is.
+    extents : tuple of int
+        Which of the expression's indices each of the kernel's extents is.
     """
 
     runner: PlanRunner
-    names: tuple[tuple[str, int], ...]
-    indices: tuple[str, ...]
-    slots: tuple[tuple[int, tuple[int, ...]], ...]
-    kernel_slots: tuple[int, ...] | None
+    single: Runner | None
+    operands: tuple[int, ...]
+    extents: tuple[int, ...]
 
 
 _calls: dict[Hashable, _Call] = {}
@@ -154,11 +109,7 @@ def _column_major(ndim: int) -> Format:
     return Format(named_format("dense", ndim).levels, tuple(reversed(range(ndim))))
 
 
-def evaluate(
-    subscripts: str,
-    *operands: Operand | npt.NDArray[Any],
-    format: Format | None = None,
-) -> Stored:
+def evaluate(subscripts: str, *operands: Given, format: Format | None = None) -> Stored:
     """Compute an einsum string; see `evaluate_expression`."""
     expression = einsum_expression(subscripts, len(operands))
     return evaluate_expression(expression, operands, format)
@@ -166,7 +117,7 @@ def evaluate(
 
 def evaluate_expression(
     expression: Expression,
-    operands: Sequence[Operand | npt.NDArray[Any]],
+    operands: Sequence[Given],
     format: Format | None = None,
     *,
     prune: bool = False,
@@ -199,16 +150,12 @@ def evaluate_expression(
     UnsupportedError
         If sparray knows no way to compute it.
     """
-    given = [
-        dense_operand(operand) if isinstance(operand, np.ndarray) else operand
-        for operand in operands
-    ]
-    return _evaluate(expression, given, format, prune, must_compile=False)  # type: ignore[return-value]
+    return _run(_find(expression, operands, format, prune), expression, operands)
 
 
 def try_compiled(
     expression: Expression,
-    operands: Sequence[Operand],
+    operands: Sequence[Given],
     format: Format,
     *,
     prune: bool = False,
@@ -217,36 +164,32 @@ def try_compiled(
 
     For callers that have a faster road of their own than the interpreter.
     """
-    return _evaluate(expression, operands, format, prune, must_compile=True)
+    call = _find(expression, operands, format, prune)
+    if not call.runner.is_compiled:
+        return None
+    return _run(call, expression, operands)
 
 
-def _evaluate(
+def _find(
     expression: Expression,
-    given: Sequence[Operand],
+    operands: Sequence[Given],
     format: Format | None,
     prune: bool,
-    must_compile: bool,
-) -> Stored | None:
-    key = (expression.text, format, prune, *map(_operand_key, given))
+) -> _Call:
+    key = (expression, format, prune, *map(_operand_key, operands))
     call = _calls.get(key)
     if call is None:
-        call = _calls[key] = _prepare(expression, given, format, prune, None)
-    if must_compile and not call.runner.is_compiled:
-        return None
-    extents = _extents(expression, call.indices, call.slots, given)
-    try:
-        return _run(call, given, extents)
-    except IndexWidthError:
-        call = _calls[key] = _prepare(expression, given, format, prune, "int64")
-        return _run(call, given, extents)
+        call = _calls[key] = _prepare(expression, operands, format, prune, None)
+    return call
 
 
-def _operand_key(operand: Operand) -> Hashable:
-    values = operand.values
-    if operand.format.is_dense:
-        return operand.format, values.dtype.str
-    size = len(values).bit_length() // 6
-    return operand.format, values.dtype.str, _index_dtype(operand), size
+def _operand_key(operand: Given) -> Hashable:
+    if type(operand) is np.ndarray:
+        # C order, Fortran order and alignment: all that decides how it is read.
+        return operand.dtype, operand.ndim, operand.flags.num & 0x103
+    if isinstance(operand, np.ndarray):
+        return _operand_key(operand.view(np.ndarray))
+    return operand._key
 
 
 def _index_dtype(operand: Operand) -> str:
@@ -256,25 +199,33 @@ def _index_dtype(operand: Operand) -> str:
     return "int64"
 
 
-def _run(call: _Call, given: Sequence[Operand], extents: Sequence[int]) -> Stored:
-    single = call.runner.single
-    if single is not None and call.kernel_slots is not None:
-        ordered = [given[number] for _, number in call.names]
-        return single.run(ordered, [extents[slot] for slot in call.kernel_slots])
-    named = {name: given[number] for name, number in call.names}
-    return call.runner.run(named, dict(zip(call.indices, extents, strict=True)))
+def _run(call: _Call, expression: Expression, operands: Sequence[Given]) -> Stored:
+    extents = _extents(expression, operands)
+    given = [
+        dense_operand(operand) if isinstance(operand, np.ndarray) else operand
+        for operand in operands
+    ]
+    try:
+        if call.single is not None:
+            return call.single.run(
+                [given[number] for number in call.operands],
+                [extents[slot] for slot in call.extents],
+            )
+        named = {name: given[number] for name, number in expression.operands}
+        sizes = dict(zip(expression.indices, extents, strict=True))
+        return call.runner.run(named, sizes)
+    except IndexWidthError:
+        format = call.runner.compiled.plan.problem.output.format
+        prune = call.runner.compiled.plan.problem.prune
+        wide = _prepare(expression, operands, format, prune, "int64")
+        return _run(wide, expression, operands)
 
 
-def _extents(
-    expression: Expression,
-    indices: tuple[str, ...],
-    slots: tuple[tuple[int, tuple[int, ...]], ...],
-    given: Sequence[Operand],
-) -> list[int]:
+def _extents(expression: Expression, operands: Sequence[Given]) -> list[int]:
     """Return each index's extent; every access must agree on it."""
-    found = [-1] * len(indices)
-    for number, dimensions in slots:
-        shape = given[number].shape
+    found = [-1] * len(expression.indices)
+    for number, dimensions in expression.slots:
+        shape = operands[number].shape
         if len(shape) != len(dimensions):
             raise ExpressionError(
                 f"{expression.text}: expected {len(dimensions)} dimensions for "
@@ -283,21 +234,18 @@ def _extents(
         for slot, extent in zip(dimensions, shape, strict=True):
             if found[slot] != extent:
                 if found[slot] >= 0:
-                    _raise_extents(expression, slots, slot, given)
+                    _raise_extents(expression, slot, operands)
                 found[slot] = extent
     return found
 
 
 def _raise_extents(
-    expression: Expression,
-    slots: tuple[tuple[int, tuple[int, ...]], ...],
-    slot: int,
-    given: Sequence[Operand],
-) -> None:
+    expression: Expression, slot: int, given: Sequence[Given]
+) -> NoReturn:
     seen = [
         f"{given[number].shape[axis]} in axis {axis} of {expression.tensors[number]} "
         f"(shape {given[number].shape})"
-        for number, dimensions in slots
+        for number, dimensions in expression.slots
         for axis, other in enumerate(dimensions)
         if other == slot
     ]
@@ -308,56 +256,59 @@ def _raise_extents(
 
 def _prepare(
     expression: Expression,
-    given: Sequence[Operand],
+    operands: Sequence[Given],
     format: Format | None,
     prune: bool,
     index_dtype: str | None,
 ) -> _Call:
-    indices, slots = _index_slots(expression, given)
-    extents = _extents(expression, indices, slots, given)
-    sizes = dict(zip(indices, extents, strict=True))
-    compiled = plan_problem(expression, given, sizes, format, prune, index_dtype)
+    compiled = operands_plan(
+        expression, operands, format, prune=prune, index_dtype=index_dtype
+    )
     runner = PlanRunner(compiled)
-    kernel_slots = None
-    if runner.single is not None:
-        order = runner.single.spec.index_order
-        kernel_slots = tuple(indices.index(index) for index in order)
-    return _Call(runner, expression.operands, indices, slots, kernel_slots)
-
-
-def _index_slots(
-    expression: Expression, given: Sequence[Operand]
-) -> tuple[tuple[str, ...], tuple[tuple[int, tuple[int, ...]], ...]]:
-    """Return the indices, and for each access which of them its dimensions are."""
-    if len(given) != len(expression.tensors):
-        raise ExpressionError(
-            f"{expression.text}: expected {len(expression.tensors)} operands, got "
-            f"{len(given)}"
-        )
-    indices = tuple(
-        dict.fromkeys(i for access, _ in expression.axes for i in access.indices)
-    )
-    slots = tuple(
-        (number, tuple(indices.index(index) for index in access.indices))
-        for access, number in expression.axes
-    )
-    return indices, slots
+    single = runner.single
+    if single is None:
+        return _Call(runner, None, (), ())
+    reads = dict(expression.operands)
+    numbers = tuple(reads[name] for name, _ in single.problem.operands)
+    places = {index: n for n, index in enumerate(expression.indices)}
+    extents = tuple(places[index] for index in single.spec.index_order)
+    return _Call(runner, single, numbers, extents)
 
 
 def operands_plan(
     expression: Expression,
-    operands: Sequence[Operand | npt.NDArray[Any]],
+    operands: Sequence[Given],
     format: Format | None = None,
+    *,
+    prune: bool = False,
+    index_dtype: str | None = None,
 ) -> CompiledPlan:
-    """Return the plan of an expression for operands, without compiling anything."""
+    """Return the plan of an expression for operands, without compiling anything.
+
+    Parameters
+    ----------
+    expression : Expression
+        What to compute.
+    operands : sequence of SparseArray, Stored or ndarray
+        Their formats, dtypes and sizes decide.
+    format : Format, optional
+        Of the result.
+    prune : bool
+        Whether a sparse result leaves out values that are zero.
+    index_dtype : {"int32", "int64"}, optional
+        Of the result; by default the narrowest one that its extents need.
+    """
+    if len(operands) != len(expression.tensors):
+        raise ExpressionError(
+            f"{expression.text}: expected {len(expression.tensors)} operands, got "
+            f"{len(operands)}"
+        )
+    sizes = dict(zip(expression.indices, _extents(expression, operands), strict=True))
     given = [
         dense_operand(operand) if isinstance(operand, np.ndarray) else operand
         for operand in operands
     ]
-    indices, slots = _index_slots(expression, given)
-    extents = _extents(expression, indices, slots, given)
-    sizes = dict(zip(indices, extents, strict=True))
-    return plan_problem(expression, given, sizes, format)
+    return plan_problem(expression, given, sizes, format, prune, index_dtype)
 
 
 def plan_problem(

@@ -1,12 +1,14 @@
 """Run the steps of a plan on buffers: allocate results, call kernels, sort."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from sparray._kernels.address import address
 from sparray._kernels.runtime import (
     KernelSource,
     LoadedKernel,
@@ -23,7 +25,14 @@ from sparray.formats.coordinates import sort_order
 from sparray.formats.format import Format
 from sparray.formats.packing import LevelBuffers
 
-__all__ = ["IndexWidthError", "Operand", "PlanRunner", "Runner", "Stored"]
+__all__ = [
+    "IndexWidthError",
+    "Operand",
+    "PlanRunner",
+    "Runner",
+    "Stored",
+    "operand_key",
+]
 
 _INT32_MAX = 2**31 - 1
 
@@ -51,6 +60,32 @@ class Operand(Protocol):
     def _addresses(self) -> tuple[int, ...]:
         """Addresses of the buffers in kernel order."""
 
+    @property
+    def _key(self) -> Hashable:
+        """Everything that a plan depends on, as `operand_key` gives it."""
+
+
+def operand_key(
+    format: Format,
+    dtype: np.dtype[Any],
+    index_dtype: np.dtype[Any],
+    n_values: int,
+    fill_value: Any,
+) -> Hashable:
+    """Return what a plan for an operand depends on.
+
+    Numbers of values are classed by powers of 64, so that a plan is made for the size
+    of its operands, and seldom twice.
+    """
+    size = n_values.bit_length() // 6
+    return format, dtype, index_dtype, size, bool(fill_value == 0)
+
+
+@cache
+def natural_order(ndim: int) -> tuple[int, ...]:
+    """Return the order in which level n stores dimension n."""
+    return tuple(range(ndim))
+
 
 class IndexWidthError(Exception):
     """A result has more entries than its index dtype can count."""
@@ -69,26 +104,31 @@ class Stored:
     @property
     def _addresses(self) -> tuple[int, ...]:
         if self._cached is None:
-            self._cached = tuple(map(_address, _buffers(self)))
+            if any(self._levels):
+                self._cached = tuple(map(address, _buffers(self)))
+            else:
+                self._cached = (address(self.values),)
         return self._cached
 
     @property
-    def levels(self) -> LevelBuffers:
-        """Buffers of each level by role."""
-        return self._levels
+    def _key(self) -> Hashable:
+        index_dtype: np.dtype[Any] = np.dtype(np.int64)
+        for buffers in self._levels:
+            for buffer in buffers.values():
+                index_dtype = buffer.dtype
+        return operand_key(
+            self.format, self.values.dtype, index_dtype, len(self.values), 0
+        )
 
     def as_ndarray(self) -> npt.NDArray[Any]:
         """Return a result whose levels are all dense as an array, without a copy."""
         order = self.format.order
+        if len(order) == 1:
+            return self.values
+        if order == natural_order(len(order)):
+            return self.values.reshape(self.shape)
         array = self.values.reshape([self.shape[d] for d in order])
-        if order == tuple(range(len(order))):
-            return array
         return array.transpose(np.argsort(order))
-
-
-def _address(array: npt.NDArray[Any]) -> int:
-    address: int = array.__array_interface__["data"][0]
-    return address
 
 
 def _buffers(operand: Operand) -> list[npt.NDArray[Any]]:
@@ -120,13 +160,12 @@ class Runner:
         source = decision.assemble.source
         self.source = operands.index(source) if source is not None else None
         self.dtype = np.dtype(self.output.dtype)
+        self.no_levels: LevelBuffers = ({},) * self.output.format.ndim
         self.kernel: LoadedKernel | None = load_kernel(spec.key, self._make)
         order = spec.index_order
         self.slots = tuple(
             order.index(i) for i in self.problem.assignment.target.indices
         )
-        if self.kernel is not None:
-            self.evaluate = self.kernel.functions[names.FILL]
 
     def _make(self) -> KernelSource:
         return KernelSource(self.spec.key, self.spec.functions, self.spec.header)
@@ -153,11 +192,14 @@ class Runner:
         IndexWidthError
             If the result has more entries than its index dtype can count.
         """
-        shape = tuple(extents[slot] for slot in self.slots)
+        shape = tuple([extents[slot] for slot in self.slots])
         if self.way is Assembly.INSERT:
-            values = self._allocate(_product(shape))
-            self._call(names.FILL, operands, [values], extents)
-            return Stored(self.output.format, shape, ({},) * len(shape), values)
+            size = 1
+            for extent in shape:
+                size *= extent
+            values = self._allocate(size)
+            self._call(names.FILL, operands, (values,), extents)
+            return Stored(self.output.format, shape, self.no_levels, values)
         if self.way is Assembly.INHERIT and self.source is not None:
             source = operands[self.source]
             values = self._allocate(len(source.values))
@@ -225,7 +267,8 @@ class Runner:
         given: list[int] = []
         for operand in operands:
             given += operand._addresses
-        given += map(_address, made)
+        for array in made:
+            given.append(address(array))
         status = self.kernel.functions[name](*given, *extents, num_threads())
         if status:
             raise KernelMemoryError(
@@ -244,7 +287,7 @@ class Runner:
 
         (function,) = (f for f in self.spec.functions if f.name == name)
         buffers = [buffer for operand in operands for buffer in _buffers(operand)]
-        given: list[Any] = [*buffers, *made, *extents, 1]
+        given: list[Any] = [*buffers, *made, *extents, num_threads()]
         parameters = [parameter.name for parameter in function.parameters]
         run(function, dict(zip(parameters, given, strict=True)))
 

@@ -1,7 +1,7 @@
 """The array: a format, a shape, the buffers of each level and the values."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import numpy as np
@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from sparray.array_operators import ArrayOperators
 from sparray.errors import UnsupportedError, WouldDensifyError
+from sparray.execution import operand_key
 from sparray.formats.coordinates import as_dtype, differs
 from sparray.formats.dense import Dense
 from sparray.formats.format import Format
@@ -51,7 +52,7 @@ class SparseArray(ArrayOperators):
     _values: npt.NDArray[Any]
     _fill_value: Any
     _cached_addresses: tuple[int, ...] | None
-    _cached_key: tuple[Format, str, str] | None
+    _cached_key: Hashable
 
     def __init__(self) -> None:
         raise UnsupportedError(
@@ -100,12 +101,17 @@ class SparseArray(ArrayOperators):
         return addresses
 
     @property
-    def _key(self) -> tuple[Format, str, str]:
-        """What a kernel is specialised to: format, dtype and index dtype."""
+    def _key(self) -> Hashable:
+        """Everything that a plan for this operand depends on."""
         key = self._cached_key
         if key is None:
-            key = (self.format, self.values.dtype.str, self.index_dtype.str)
-            self._cached_key = key
+            key = self._cached_key = operand_key(
+                self.format,
+                self.values.dtype,
+                self.index_dtype,
+                len(self.values),
+                self.fill_value,
+            )
         return key
 
     @property

@@ -15,14 +15,14 @@ from sparray.compiler.pipeline import KernelSpec, compile_problem
 from sparray.compiler.problem import Problem, TensorSpec
 from sparray.compiler.scheduler.output_format import infer_format
 from sparray.convert import array
-from sparray.dispatch import (
+from sparray.dispatch import evaluate_expression
+from sparray.errors import ExpressionError
+from sparray.execution import PlanRunner, Stored
+from sparray.expression import (
     Expression,
     assignment_expression,
     einsum_expression,
-    evaluate_expression,
 )
-from sparray.errors import ExpressionError
-from sparray.execution import PlanRunner, Stored
 from sparray.formats.coordinates import as_dtype
 from sparray.formats.format import Format
 from sparray.formats.named import as_format

@@ -6,11 +6,11 @@ from sparray.compiler.cin.printer import print_statement
 from sparray.compiler.index_notation.printer import print_assignment
 from sparray.compiler.pipeline import KernelSpec
 from sparray.compiler.scheduler.plan import KernelStep, SortStep
-from sparray.dispatch import (
+from sparray.dispatch import operands_plan
+from sparray.expression import (
     Expression,
     assignment_expression,
     einsum_expression,
-    operands_plan,
 )
 from sparray.formats.format import Format
 from sparray.formats.named import as_format

@@ -1,0 +1,88 @@
+"""Expressions as users write them, parsed once and kept."""
+
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+from sparray.compiler import names
+from sparray.compiler.index_notation.canonical import canonicalize, separate_accesses
+from sparray.compiler.index_notation.einsum import parse_einsum
+from sparray.compiler.index_notation.nodes import Access, Assignment
+from sparray.compiler.index_notation.parser import parse_assignment
+from sparray.compiler.index_notation.simplify import accesses
+from sparray.compiler.index_notation.verify import verify
+
+__all__ = ["Expression", "assignment_expression", "einsum_expression"]
+
+
+@dataclass(frozen=True, eq=False)
+class Expression:
+    """An assignment in canonical names, and which operand each access reads.
+
+    There is one object per text, so identity decides equality: that is what a warm
+    call looks its kernel up by.
+
+    Attributes
+    ----------
+    text : str
+        What the user wrote, for messages.
+    assignment : Assignment
+        Every access has an operand of its own.
+    tensors : tuple of str
+        The user's tensors in the order in which operands are given.
+    operands : tuple of (str, int)
+        Each of the assignment's operands and which given one it reads.
+    """
+
+    text: str
+    assignment: Assignment
+    tensors: tuple[str, ...]
+    operands: tuple[tuple[str, int], ...]
+
+    @cached_property
+    def axes(self) -> tuple[tuple[Access, int], ...]:
+        """Each access with the number of the given operand that it reads."""
+        reads = dict(self.operands)
+        found = dict.fromkeys(accesses(self.assignment.value))
+        return tuple((access, reads[access.tensor]) for access in found)
+
+    @cached_property
+    def indices(self) -> tuple[str, ...]:
+        """Every index of the operands, in order of first appearance."""
+        return tuple(
+            dict.fromkeys(i for access, _ in self.axes for i in access.indices)
+        )
+
+    @cached_property
+    def slots(self) -> tuple[tuple[int, tuple[int, ...]], ...]:
+        """For each access, the given operand and which index each dimension is."""
+        place = {index: n for n, index in enumerate(self.indices)}
+        return tuple(
+            (number, tuple(place[index] for index in access.indices))
+            for access, number in self.axes
+        )
+
+
+@lru_cache(maxsize=4096)
+def einsum_expression(subscripts: str, n_operands: int) -> Expression:
+    """Return the expression of an einsum string."""
+    return _expression(subscripts, parse_einsum(subscripts, n_operands))
+
+
+@lru_cache(maxsize=4096)
+def assignment_expression(text: str) -> Expression:
+    """Return the expression of ``"C[i,j] = A[i,k] * B[k,j]"``."""
+    return _expression(text, parse_assignment(text))
+
+
+def _expression(text: str, stated: Assignment) -> Expression:
+    verify(stated)
+    renamed, renaming = canonicalize(stated)
+    users = {canonical: user for user, canonical in renaming.tensors.items()}
+    assignment, reads = separate_accesses(renamed)
+    tensors = tuple(
+        user for canonical, user in users.items() if canonical != names.OUTPUT
+    )
+    operands = tuple(
+        (name, tensors.index(users[tensor])) for name, tensor in reads.items()
+    )
+    return Expression(text, assignment, tensors, operands)
