@@ -1,5 +1,6 @@
 """Index notation -> the simplest CIN that computes it."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from sparray.compiler.cin.nodes import Assign, Forall, Stmt, Where, Workspace
@@ -59,15 +60,15 @@ def foralls(indices: tuple[str, ...] | list[str], body: Stmt) -> Stmt:
     return body
 
 
-def concretize(assignment: Assignment, dtype: str) -> Stmt:
+def concretize(assignment: Assignment, dtype_of: Callable[[Expr], str]) -> Stmt:
     """Return loops over the target's indices, with each reduction innermost.
 
     Parameters
     ----------
     assignment : Assignment
         What to compute.
-    dtype : str
-        In which reductions are accumulated.
+    dtype_of : callable
+        The dtype in which a reduction is accumulated.
 
     Returns
     -------
@@ -83,6 +84,7 @@ def concretize(assignment: Assignment, dtype: str) -> Stmt:
         else:
             raise InternalError(f"expected a flat reduction, got {item.reduce}")
         producer = foralls(item.reduce.indices, update)
+        dtype = dtype_of(item.reduce)
         workspace = Workspace(item.workspace.tensor, (), "scalar", dtype)
         body = Where(body, producer, workspace)
     return foralls(assignment.target.indices, body)

@@ -15,10 +15,10 @@ from sparray.compiler.cin.nodes import (
     Tiles,
     Where,
 )
-from sparray.compiler.index_notation.simplify import simplify, substitute
+from sparray.compiler.index_notation.simplify import accesses, simplify, substitute
 from sparray.errors import InternalError
 
-__all__ = ["effective_value", "restrict", "target_access"]
+__all__ = ["effective_value", "reads", "restrict", "target_access"]
 
 
 @singledispatch
@@ -75,6 +75,19 @@ def target_access(statement: Stmt) -> Access:
     raise InternalError(f"expected a CIN statement, got {statement!r}")
 
 
+def reads(statement: Stmt) -> frozenset[Access]:
+    """Return every access that a statement reads anywhere, workspaces included."""
+    if isinstance(statement, Assign):
+        return frozenset(accesses(statement.value))
+    if isinstance(statement, Forall | Tiles):
+        return reads(statement.body)
+    if isinstance(statement, Where):
+        return reads(statement.producer) | reads(statement.consumer)
+    if isinstance(statement, Sequence):
+        return frozenset().union(*map(reads, statement.statements))
+    raise InternalError(f"expected a CIN statement, got {statement!r}")
+
+
 @singledispatch
 def restrict(statement: Stmt, missing: Seq[Access]) -> Stmt | None:
     """Return what is left of a statement where some operands are absent.
@@ -123,6 +136,8 @@ def _(statement: Where, missing: Seq[Access]) -> Stmt | None:
     consumer = restrict(statement.consumer, missing)
     if consumer is None:
         return None
+    if target_access(statement.producer) not in reads(consumer):
+        return consumer
     return Where(consumer, producer, statement.workspace)
 
 

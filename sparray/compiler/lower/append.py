@@ -66,6 +66,11 @@ class AppendOutput:
     cursors: list[ir.Var] = field(default_factory=list)
 
     @property
+    def follows(self) -> frozenset[Access]:
+        """The target."""
+        return frozenset({self.target})
+
+    @property
     def groups(self) -> tuple[tuple[int, ...], ...]:
         """The appended levels in groups."""
         return append_groups(self.spec)
@@ -163,6 +168,11 @@ class ScatterOutput:
     target: Access
     spec: TensorSpec
     sparse: bool = True
+
+    @property
+    def follows(self) -> frozenset[Access]:
+        """The target."""
+        return frozenset({self.target})
 
     def begin(self, scope: Scope, ctx: Context) -> Scope:
         """Follow the target's prefix like an operand."""

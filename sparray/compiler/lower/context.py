@@ -54,6 +54,10 @@ class Output(Protocol):
 
     sparse: bool
 
+    @property
+    def follows(self) -> frozenset[Access]:
+        """The accesses whose places `bound` and `store` look at."""
+
     def begin(self, scope: Scope, ctx: "Context") -> Scope:
         """Emit what comes before the loops."""
 

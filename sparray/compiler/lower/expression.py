@@ -8,7 +8,7 @@ import numpy as np
 from sparray.compiler.index_notation.nodes import Access, Apply, Expr, Literal
 from sparray.compiler.loop_ir import nodes as ir
 from sparray.compiler.loop_ir.builder import cast
-from sparray.compiler.loop_ir.operators import operator
+from sparray.compiler.loop_ir.operators import REAL_RESULTS, operator
 from sparray.compiler.lower.access import load_value
 from sparray.compiler.lower.context import Context
 from sparray.compiler.lower.scope import Scope
@@ -73,6 +73,8 @@ def _(expr: Apply, scope: Scope, ctx: Context) -> ir.Expr:
     lanes = max(operand.lanes for operand in operands)
     inputs = [spread(_convert(operand, dtype), lanes) for operand in operands]
     result = "bool" if row.result == "bool" else dtype
+    if expr.op in REAL_RESULTS and np.dtype(dtype).kind == "c":
+        result = np.zeros((), dtype).real.dtype.name
     if len(inputs) == 1:
         return ir.Unary(expr.op, inputs[0], result)
     return combine(expr.op, inputs[0], inputs[1], result)

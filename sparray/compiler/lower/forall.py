@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from sparray.compiler import names
 from sparray.compiler.cin.effective import (
     effective_value,
+    reads,
     restrict,
-    target_access,
 )
 from sparray.compiler.cin.nodes import Access, Forall, Stmt
 from sparray.compiler.index_notation.simplify import accesses
@@ -259,7 +259,7 @@ class _Merge:
         if body is None:
             return
         # Where an operand is absent, others that only multiply it are gone as well.
-        left = {*accesses(effective_value(body)), target_access(body)}
+        left = reads(body) | self.ctx.output.follows
         inside = self.scope.keep(left)
         for w, p, end in zip(self.walkers, positions, after, strict=True):
             if w.access in point:

@@ -21,6 +21,11 @@ class InsertOutput:
     target: Access
     sparse: bool = False
 
+    @property
+    def follows(self) -> frozenset[Access]:
+        """The target."""
+        return frozenset({self.target})
+
     def begin(self, scope: Scope, ctx: Context) -> Scope:
         """Follow the target like an operand."""
         return advance(start([self.target], scope), ctx)
@@ -51,6 +56,11 @@ class InheritOutput:
 
     source: Access
     sparse: bool = False
+
+    @property
+    def follows(self) -> frozenset[Access]:
+        """The source, whose positions are the result's."""
+        return frozenset({self.source})
 
     def begin(self, scope: Scope, ctx: Context) -> Scope:
         """Change nothing: the source is followed as an operand."""

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from sparray.compiler.cin.effective import (
     effective_value,
+    reads,
     restrict,
     target_access,
 )
@@ -33,6 +34,14 @@ def lower_where(statement: Where, scope: Scope, ctx: Context) -> None:
     lowering(statement, scope, ctx)
 
 
+def _side(statement: Stmt, scope: Scope, ctx: Context) -> Scope:
+    """Return the scope of a producer or a consumer: it follows what that one reads.
+
+    Both may loop over an index; an operand of the other one is not walked there.
+    """
+    return scope.keep(reads(statement) | ctx.output.follows)
+
+
 def zero(dtype: str) -> ir.Literal:
     """Return the zero of a dtype."""
     return ir.Literal(zero_of(dtype), dtype)
@@ -47,8 +56,8 @@ def _lower_registers(statement: Where, scope: Scope, ctx: Context) -> None:
         ctx.builder.declare(workspace.name, spread(zero(workspace.dtype), lanes))
         for _ in range(scope.tile.size // lanes)
     )
-    lower_statement(statement.producer, scope, ctx)
-    lower_statement(statement.consumer, scope, ctx)
+    lower_statement(statement.producer, _side(statement.producer, scope, ctx), ctx)
+    lower_statement(statement.consumer, _side(statement.consumer, scope, ctx), ctx)
 
 
 def _lower_scalar(statement: Where, scope: Scope, ctx: Context) -> None:
@@ -59,23 +68,23 @@ def _lower_scalar(statement: Where, scope: Scope, ctx: Context) -> None:
     flagged = ctx.output.sparse and may_be_empty(statement.producer, scope, ctx)
     if ctx.counting and not flagged:
         ctx.scalars[name] = (None, None)
-        lower_statement(statement.consumer, scope, ctx)
+        lower_statement(statement.consumer, _side(statement.consumer, scope, ctx), ctx)
         return
     variable = None
     if not ctx.counting:
         variable = b.declare(name, zero(statement.workspace.dtype))
     present = b.declare("present", literal(False)) if flagged else None
     ctx.scalars[name] = (variable, present)
-    lower_statement(statement.producer, scope, ctx)
+    lower_statement(statement.producer, _side(statement.producer, scope, ctx), ctx)
     if present is None:
-        lower_statement(statement.consumer, scope, ctx)
+        lower_statement(statement.consumer, _side(statement.consumer, scope, ctx), ctx)
         return
     with b.branch(present):
-        lower_statement(statement.consumer, scope, ctx)
+        lower_statement(statement.consumer, _side(statement.consumer, scope, ctx), ctx)
     without = restrict(statement.consumer, [access])
     if without is not None:
         with b.otherwise():
-            lower_statement(without, scope, ctx)
+            lower_statement(without, _side(without, scope, ctx), ctx)
 
 
 def may_be_empty(producer: Stmt, scope: Scope, ctx: Context) -> bool:
@@ -104,10 +113,10 @@ def _lower_list(statement: Where, scope: Scope, ctx: Context) -> None:
     b = ctx.builder
     workspace = ctx.lists[statement.workspace.name]
     b.assign(workspace.count, literal(0))
-    lower_statement(statement.producer, scope, ctx)
+    lower_statement(statement.producer, _side(statement.producer, scope, ctx), ctx)
     if not ctx.counting:
         b.emit(ir.Sort(workspace.coordinates, workspace.count))
-    lower_statement(statement.consumer, scope, ctx)
+    lower_statement(statement.consumer, _side(statement.consumer, scope, ctx), ctx)
     with b.loop("q", literal(0), workspace.count) as q:
         coordinate = ir.Load(workspace.coordinates, q)
         b.store(workspace.marks, coordinate, literal(False))

@@ -1,9 +1,10 @@
 """The `reorder` command: loops in another order."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from sparray.compiler.cin.concretize import foralls
-from sparray.compiler.cin.nodes import Access, Stmt, Workspace
+from sparray.compiler.cin.nodes import Access, Stmt, Where, Workspace
 from sparray.compiler.index_notation.simplify import substitute
 from sparray.compiler.schedule.nest import Nest, peel, take_apart
 from sparray.errors import ScheduleError
@@ -17,8 +18,9 @@ class Reorder:
 
     **Rewrite**: ``∀i ∀j (out = e(w) where ∀k w += t)`` by ``i k j`` →
     ``∀i ((∀j out = e(w[j])) where (∀k ∀j w[j] += t))``: where a reduction's loop
-    comes to stand around a loop of the target, the workspace gets that index. The
-    result is the same, but for the rounding of sums in another order.
+    comes to stand around a loop of the target, the workspace gets that index. In a
+    statement of several workspaces every loop stays in its part. The result is the
+    same, but for the rounding of sums in another order.
     """
 
     order: tuple[str, ...]
@@ -35,19 +37,27 @@ class Reorder:
             If the order does not name each loop of the statement once.
         """
         nest = take_apart(statement)
-        loops, inner = peel(statement)
-        indices = [loop.index for loop in loops]
         if nest is not None:
-            indices = [*nest.prefix, *nest.order]
-        kept = [index for index in self.order if index in indices]
-        if sorted(kept) != sorted(indices) or len(set(self.order)) != len(self.order):
+            self._check({*nest.prefix, *nest.order})
+            return self._move(nest)
+        self._check(_indices(statement))
+        return self._each(statement)
+
+    def _check(self, indices: Collection[str]) -> None:
+        if sorted(self.order) != sorted(indices):
             raise ScheduleError(
-                f"reorder: expected each of {' '.join(indices)} once, got "
+                f"reorder: expected each of {' '.join(sorted(indices))} once, got "
                 f"{' '.join(self.order)}"
             )
-        if nest is None:
-            return foralls(kept, inner)
-        return self._move(nest)
+
+    def _each(self, statement: Stmt) -> Stmt:
+        """Reorder the loops of each part for itself: none leaves its part."""
+        loops, inner = peel(statement)
+        if isinstance(inner, Where):
+            consumer, producer = self._each(inner.consumer), self._each(inner.producer)
+            inner = Where(consumer, producer, inner.workspace)
+        indices = {loop.index for loop in loops}
+        return foralls([index for index in self.order if index in indices], inner)
 
     def _move(self, nest: Nest) -> Stmt:
         reduced = set(nest.order) - set(nest.tail)
@@ -63,3 +73,11 @@ class Reorder:
         return Nest(
             prefix, tail, rest, nest.target, value, nest.term, nest.op, workspace
         ).put_together()
+
+
+def _indices(statement: Stmt) -> frozenset[str]:
+    loops, inner = peel(statement)
+    indices = frozenset(loop.index for loop in loops)
+    if isinstance(inner, Where):
+        return indices | _indices(inner.consumer) | _indices(inner.producer)
+    return indices

@@ -1,14 +1,18 @@
 """Schedule one problem that needs no temporary: pick commands, give reasons."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-
-import numpy as np
+from dataclasses import dataclass
+from functools import partial
 
 from sparray.compiler.cin.concretize import concretize, split_reductions
 from sparray.compiler.cin.nodes import Stmt
+from sparray.compiler.index_notation.dtypes import result_dtype
 from sparray.compiler.index_notation.nodes import Access, Assignment, Expr
-from sparray.compiler.index_notation.simplify import accesses, substitute
+from sparray.compiler.index_notation.simplify import (
+    accesses,
+    free_indices,
+    substitute,
+)
 from sparray.compiler.problem import Problem
 from sparray.compiler.schedule.accumulate import Accumulate
 from sparray.compiler.schedule.assemble import Assemble, Assembly
@@ -23,7 +27,6 @@ from sparray.compiler.scheduler.cost_model import (
     estimate_loops,
     nest_cost,
 )
-from sparray.compiler.scheduler.factor import factor_invariants
 from sparray.compiler.scheduler.loop_order import allowed_orders, constraints
 from sparray.compiler.scheduler.statistics import Statistics
 from sparray.compiler.scheduler.tiling import (
@@ -53,7 +56,7 @@ class Decision:
     Attributes
     ----------
     problem : Problem
-        With loop-invariant factors moved out of its sums.
+        What is computed.
     stages : tuple of Stmt
         The CIN at first and after each command.
     commands : tuple of Command
@@ -103,7 +106,7 @@ class _Shape:
     value: Expr
     merged: Expr
     reduced: tuple[str, ...]
-    reductions: int
+    terms: tuple[Expr, ...]
     copies: bool
 
 
@@ -113,9 +116,8 @@ def _shape(assignment: Assignment) -> _Shape:
         value, {item.workspace: item.reduce.operand for item in reductions}
     )
     reduced = dict.fromkeys(i for item in reductions for i in item.reduce.indices)
-    return _Shape(
-        value, merged, tuple(reduced), len(reductions), isinstance(value, Access)
-    )
+    terms = tuple(item.reduce.operand for item in reductions)
+    return _Shape(value, merged, tuple(reduced), terms, isinstance(value, Access))
 
 
 def best_candidate(problem: Problem, statistics: Statistics) -> Candidate | None:
@@ -151,9 +153,7 @@ def _judge(
     if choice.way is None:
         return None
     late = _late(order, reduced)
-    if late and (
-        shape.reductions > 1 or not _can_be_late(late, shape, choice, problem)
-    ):
+    if late and not _can_be_late(late, shape, choice, problem):
         return None
     cost = nest_cost(shape.merged, order, problem, statistics)
     leaves = estimate_loops(shape.merged, order, problem, statistics)
@@ -175,6 +175,9 @@ def _late(order: Sequence[str], reduced: frozenset[str]) -> list[str]:
 def _can_be_late(
     late: list[str], shape: _Shape, choice: Choice, problem: Problem
 ) -> bool:
+    """Tell whether loops of the target may stand inside the one reduction's."""
+    if len(shape.terms) != 1 or not set(late) <= set(free_indices(shape.terms[0])):
+        return False
     if choice.way is Assembly.INSERT:
         return shape.copies or len(late) == 1
     if not problem.output.format.is_sorted:
@@ -211,12 +214,7 @@ def decide(
         If the expression reduces by another operator than addition over an index
         that an operand stores sparsely: its absent entries would count too.
     """
-    original = problem
-    factored = Assignment(
-        problem.assignment.target, factor_invariants(problem.assignment.value)
-    )
-    problem = replace(problem, assignment=factored)
-    shape = _shape(factored)
+    shape = _shape(problem.assignment)
     _check_reductions(problem, shape)
     order, choice = candidate.order, candidate.choice
     if choice.way is None:
@@ -225,8 +223,7 @@ def decide(
         Reason(f"loop order {' '.join(order) or '(none)'}", _why_order(problem, order)),
         Reason(f"assemble by {choice.way.value}", choice.reason),
     ]
-    dtype = _accumulator(problem)
-    stages = [concretize(factored, dtype)]
+    stages = [concretize(problem.assignment, partial(_accumulator, problem))]
     commands: list[Command] = []
 
     def apply(command: Command, why: str) -> None:
@@ -234,18 +231,16 @@ def decide(
         stages.append(command.apply(stages[-1]))
         reasons.append(Reason(str(command), why))
 
-    outer = order if shape.reductions <= 1 else factored.target.indices
-    outer = tuple(index for index in order if index in set(outer))
-    if order and outer:
-        commands.append(Reorder(outer))
+    if order:
+        commands.append(Reorder(order))
         stages.append(commands[-1].apply(stages[-1]))
     late = _late(order, frozenset(shape.reduced))
     tiled = False
-    if shape.reductions == 1 and late:
+    if len(shape.terms) == 1 and late:
         tiled = _late_workspace(
             order, late, choice, shape, problem, vector_bytes, apply
         )
-    elif shape.reductions == 1:
+    elif len(shape.terms) == 1:
         inner = order[-1]
         if can_reduce_in_vectors(inner, order, shape.merged, problem):
             apply(
@@ -264,7 +259,7 @@ def decide(
         tuple(stages),
         tuple(commands),
         Assemble(choice.way, choice.source, zeroed),
-        estimate_loops(shape.merged, order, original, statistics),
+        estimate_loops(shape.merged, order, problem, statistics),
         candidate.cost,
         tuple(reasons),
     )
@@ -339,10 +334,11 @@ def _check_reductions(problem: Problem, shape: _Shape) -> None:
                 )
 
 
-def _accumulator(problem: Problem) -> str:
-    """Return the dtype in which sums are kept: the result's, 16-bit floats widened."""
-    dtype = np.dtype(problem.output.dtype)
-    return "float32" if dtype == np.float16 else dtype.name
+def _accumulator(problem: Problem, reduce: Expr) -> str:
+    """Return the dtype in which a sum is kept: its own, 16-bit floats widened."""
+    dtypes = {name: spec.dtype for name, spec in problem.operands}
+    dtype = result_dtype(reduce, dtypes)
+    return "float32" if dtype == "float16" else dtype
 
 
 def _why_order(problem: Problem, order: Sequence[str]) -> str:

@@ -1,19 +1,23 @@
 """Move factors that a sum does not depend on out of it."""
 
+from collections.abc import Callable
+
 from sparray.compiler.index_notation.nodes import Apply, Expr, Reduce
 from sparray.compiler.index_notation.simplify import free_indices
 
 __all__ = ["factor_invariants"]
 
 
-def factor_invariants(expr: Expr) -> Expr:
+def factor_invariants(expr: Expr, dtype_of: Callable[[Expr], str]) -> Expr:
     """Return the expression with loop-invariant factors outside of its sums.
 
     **Rewrite**: ``sum(k, M * A[k] * B[k])`` → ``M * sum(k, A[k] * B[k])``. The product
-    is rounded once per sum instead of once per term.
+    is rounded once per sum instead of once per term. Nothing is moved that would
+    change the dtype of the sum: a sum of bools is no number.
     """
     if isinstance(expr, Apply):
-        return Apply(expr.op, tuple(map(factor_invariants, expr.operands)))
+        operands = (factor_invariants(child, dtype_of) for child in expr.operands)
+        return Apply(expr.op, tuple(operands))
     if not isinstance(expr, Reduce) or expr.op != "add":
         return expr
     outside: list[Expr] = []
@@ -23,7 +27,10 @@ def factor_invariants(expr: Expr) -> Expr:
         (inside if depends else outside).append(factor)
     if not outside or not inside:
         return expr
-    return _product([*outside, Reduce("add", expr.indices, _product(inside))])
+    left = Reduce("add", expr.indices, _product(inside))
+    if dtype_of(left) != dtype_of(expr):
+        return expr
+    return _product([*outside, left])
 
 
 def _factors(expr: Expr) -> list[Expr]:

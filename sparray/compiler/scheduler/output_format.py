@@ -51,6 +51,8 @@ def infer_format(
     )
     dense = named_format("dense", ndim)
     problem = Problem(assignment, operands, TensorSpec(dense, "float64"))
+    if ndim == 0:
+        return dense
     full = [_is_full(merged, index, problem) for index in target.indices]
     if (
         reductions

@@ -7,6 +7,7 @@ from itertools import count, permutations
 from sparray.compiler import names
 from sparray.compiler.cin.concretize import split_reductions
 from sparray.compiler.index_notation.canonical import index_name
+from sparray.compiler.index_notation.dtypes import result_dtype
 from sparray.compiler.index_notation.nodes import Access, Assignment
 from sparray.compiler.index_notation.printer import print_access
 from sparray.compiler.index_notation.simplify import (
@@ -24,6 +25,7 @@ from sparray.compiler.scheduler.decision import (
     best_candidate,
     decide,
 )
+from sparray.compiler.scheduler.factor import factor_invariants
 from sparray.compiler.scheduler.statistics import Statistics
 from sparray.compiler.scheduler.temporaries import (
     coordinate_list,
@@ -124,6 +126,7 @@ def plan(problem: Problem, statistics: Statistics, vector_bytes: int) -> Plan:
     for name, _ in problem.operands:
         planner.bindings[name] = name
     _check_diagonals(problem)
+    _factor(planner)
     _sort_operands(planner)
     _compute(planner, planner.problem, names.OUTPUT)
     return Plan(problem, tuple(planner.steps), tuple(planner.reasons))
@@ -138,6 +141,15 @@ def _check_diagonals(problem: Problem) -> None:
                 f"expected each index once in {print_access(access)}"
                 f" of format {problem.specs[access.tensor].format}, got a diagonal"
             )
+
+
+def _factor(planner: _Planner) -> None:
+    """Move loop-invariant factors out of sums: every decision sees the result."""
+    problem = planner.problem
+    dtypes = {name: spec.dtype for name, spec in problem.operands}
+    target, value = problem.assignment.target, problem.assignment.value
+    factored = factor_invariants(value, lambda expr: result_dtype(expr, dtypes))
+    planner.problem = replace(problem, assignment=Assignment(target, factored))
 
 
 def _sort_operands(planner: _Planner) -> None:
@@ -389,7 +401,7 @@ def _split(planner: _Planner, problem: Problem, result: str) -> None:
         indices = tuple(index for index in target if index in kept)
         spec = TensorSpec(
             temporary_format(problem.output.format, len(indices)),
-            problem.output.dtype,
+            result_dtype(item.reduce, {n: s.dtype for n, s in problem.operands}),
             problem.output.index_dtype,
         )
         used = {access.tensor for access in accesses(item.reduce)}
