@@ -4,7 +4,6 @@ Importing this loads neither torch nor Cython.
 """
 
 from sparray._kernels.threads import num_threads, set_num_threads
-from sparray.array_operators import sum_over as sum
 from sparray.convert import (
     array,
     from_buffers,
@@ -20,6 +19,7 @@ from sparray.functions.einsum import (
     einsum,
 )
 from sparray.functions.explain import explain
+from sparray.reductions import sum_over as sum
 from sparray.sparse_array import SparseArray
 
 __all__ = [

@@ -8,6 +8,8 @@ import numpy.typing as npt
 from sparray.dispatch import evaluate_expression
 from sparray.errors import ShapeError, UnsupportedError
 from sparray.expression import Expression, assignment_expression
+from sparray.reductions import sum_over
+from sparray.results import wrap_result
 
 if TYPE_CHECKING:
     from sparray.execution import Operand
@@ -96,9 +98,16 @@ class ArrayOperators:
     def __abs__(self) -> Any:
         return _unary("abs", self)
 
-    def sum(self, axis: int | tuple[int, ...] | None = None) -> Any:
+    def sum(
+        self,
+        axis: int | tuple[int, ...] | None = None,
+        dtype: npt.DTypeLike | None = None,
+        out: None = None,
+    ) -> Any:
         """Return the sum over axes: see `sparray.sum`."""
-        return sum_over(cast("SparseArray", self), axis)
+        if out is not None:
+            raise UnsupportedError("out: expected None, got an array to write to")
+        return sum_over(cast("SparseArray", self), axis, dtype)
 
 
 def _as_operand(value: Any) -> "Operand | npt.NDArray[Any] | None":
@@ -117,17 +126,9 @@ def _as_operand(value: Any) -> "Operand | npt.NDArray[Any] | None":
 
 
 def _wrap(expression: Expression, operands: list[Any]) -> Any:
+    like = next(x for x in operands if isinstance(x, ArrayOperators))
     result = evaluate_expression(expression, operands)
-    if not any(result._levels):
-        return result.as_ndarray()
-    made = next(x for x in operands if isinstance(x, ArrayOperators))
-    return cast("SparseArray", made)._from_trusted(
-        result.format,
-        result.shape,
-        result._levels,
-        result.values,
-        result.values.dtype.type(0),
-    )
+    return wrap_result(result, cast("SparseArray", like))
 
 
 def _matmul(left: Any, right: Any) -> Any:
@@ -178,56 +179,3 @@ def _unary(function: str, operand: Any) -> Any:
         indices = ",".join(_LETTERS[:ndim])
     call = f"-A[{indices}]" if function == "-" else f"{function}(A[{indices}])"
     return _wrap(assignment_expression(f"C[{indices}] = {call}"), [operand])
-
-
-def sum_over(operand: "SparseArray", axis: int | tuple[int, ...] | None = None) -> Any:
-    """Sum an array over some axes.
-
-    Parameters
-    ----------
-    operand : SparseArray
-        Any format.
-    axis : int or tuple of int, optional
-        Which axes; all of them by default. Negative ones count from the end.
-
-    Returns
-    -------
-    ndarray, scalar or SparseArray
-        A dense array if at most one dimension is left, else a sparse one. Bools and
-        narrow integers are added up in int64 or uint64, as NumPy does.
-
-    Raises
-    ------
-    ShapeError
-        If an axis does not exist or is given twice.
-    """
-    ndim = operand.ndim
-    axes = _axes(axis, ndim, operand.shape)
-    indices = [f"i{n}" for n in range(ndim)]
-    kept = ",".join(name for n, name in enumerate(indices) if n not in axes)
-    target = f"C[{kept}]" if kept else "C"
-    expression = assignment_expression(f"{target} = A[{','.join(indices)}]")
-    wide = np.zeros(0, operand.dtype).sum().dtype
-    result = _wrap(
-        expression, [operand if wide == operand.dtype else operand.astype(wide)]
-    )
-    return result[()] if isinstance(result, np.ndarray) and not kept else result
-
-
-def _axes(
-    axis: int | tuple[int, ...] | None, ndim: int, shape: tuple[int, ...]
-) -> set[int]:
-    if axis is None:
-        return set(range(ndim))
-    given = axis if isinstance(axis, tuple) else (axis,)
-    axes = []
-    for one in given:
-        if not -ndim <= one < ndim:
-            raise ShapeError(
-                f"axis: expected an axis of shape {shape}, from {-ndim} to {ndim - 1}, "
-                f"got {one}"
-            )
-        axes.append(one % ndim)
-    if len(set(axes)) != len(axes):
-        raise ShapeError(f"axis: expected each axis once, got {axis}")
-    return set(axes)

@@ -6,7 +6,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sparray.convert.compiled import assign_compiled
+from sparray.dispatch import dense_operand
 from sparray.errors import DTypeError, InvalidBufferError, ShapeError
+from sparray.execution import Stored
 from sparray.formats.coordinates import (
     Duplicates,
     as_coordinates,
@@ -216,6 +219,9 @@ def from_dense(
         return SparseArray._from_trusted(
             made, shape, ({},) * len(shape), np.ascontiguousarray(values), fill
         )
+    compiled = assign_compiled(dense_operand(dense), made, zero_fill=bool(fill == 0))
+    if compiled is not None:
+        return _wrap(compiled, fill)
     kept = differs(dense, fill)
     coords = np.array(np.nonzero(kept), dtype=np.int64)
     levels, packed = pack_coordinates(made, shape, coords, dense[kept], fill)
@@ -234,11 +240,15 @@ def convert_format(array: SparseArray, format: Format) -> SparseArray:
 
     Notes
     -----
-    O(ndim * n log n), or O(ndim * n) where the new format stores the entries in the
-    same order. The values are a copy.
+    A compiled assignment, planned by the scheduler: O(n) where the new format takes
+    entries as they come or sorts them into fibres, else O(n log n). Where there is no
+    compiler, or for many dimensions, the same by NumPy. The values are a copy.
     """
     if array.format == format:
         return array
+    compiled = assign_compiled(array, format, zero_fill=bool(array.fill_value == 0))
+    if compiled is not None:
+        return _wrap(compiled, array.fill_value)
     if array.format.is_dense and format.is_dense:
         return from_dense(array.todense(), format, None, array.fill_value, copy=False)
     coords, values = unpack_coordinates(
@@ -253,6 +263,12 @@ def convert_format(array: SparseArray, format: Format) -> SparseArray:
         packed = packed.copy()
     return SparseArray._from_trusted(
         format, array.shape, levels, packed, array.fill_value
+    )
+
+
+def _wrap(stored: Stored, fill_value: Any) -> SparseArray:
+    return SparseArray._from_trusted(
+        stored.format, stored.shape, stored._levels, stored.values, fill_value
     )
 
 

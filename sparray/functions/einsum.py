@@ -17,7 +17,7 @@ from sparray.compiler.scheduler.output_format import infer_format
 from sparray.convert import array
 from sparray.dispatch import evaluate_expression
 from sparray.errors import ExpressionError
-from sparray.execution import PlanRunner, Stored
+from sparray.execution import PlanRunner
 from sparray.expression import (
     Expression,
     assignment_expression,
@@ -26,9 +26,10 @@ from sparray.expression import (
 from sparray.formats.coordinates import as_dtype
 from sparray.formats.format import Format
 from sparray.formats.named import as_format
+from sparray.results import wrap_result
 from sparray.sparse_array import SparseArray
 
-__all__ = ["Kernel", "as_operand", "compile", "compute", "einsum", "wrap"]
+__all__ = ["Kernel", "as_operand", "compile", "compute", "einsum"]
 
 Operand = SparseArray | npt.NDArray[Any]
 
@@ -48,19 +49,6 @@ def as_operand(argument: str, value: Any) -> Operand:
     dense = np.asarray(value)
     as_dtype(dense.dtype, argument)
     return dense
-
-
-def wrap(result: Stored) -> Operand:
-    """Return a result to the user: dense ones as NumPy arrays."""
-    if result.format.is_dense:
-        return result.as_ndarray()
-    return SparseArray._from_trusted(
-        result.format,
-        result.shape,
-        result._levels,
-        result.values,
-        result.values.dtype.type(0),
-    )
 
 
 def einsum(
@@ -103,7 +91,9 @@ def einsum(
     """
     expression = einsum_expression(subscripts, len(operands))
     given = [as_operand(f"operands[{n}]", value) for n, value in enumerate(operands)]
-    return wrap(evaluate_expression(expression, given, _format(expression, format)))
+    return wrap_result(
+        evaluate_expression(expression, given, _format(expression, format)), SparseArray
+    )
 
 
 def compute(
@@ -142,7 +132,9 @@ def compute(
     """
     parsed = assignment_expression(expression)
     given = [as_operand(name, value) for name, value in _by_name(parsed, operands)]
-    return wrap(evaluate_expression(parsed, given, _format(parsed, format)))
+    return wrap_result(
+        evaluate_expression(parsed, given, _format(parsed, format)), SparseArray
+    )
 
 
 def _by_name(expression: Expression, named: dict[str, Any]) -> list[tuple[str, Any]]:
@@ -195,7 +187,9 @@ class Kernel:
                     operand = operand.astype(spec.dtype, copy=False)
             made.append(_fitting(operand, spec))
         format = self.runner.compiled.plan.problem.output.format
-        return wrap(evaluate_expression(self.expression, made, format))
+        return wrap_result(
+            evaluate_expression(self.expression, made, format), SparseArray
+        )
 
     @property
     def _specs(self) -> Sequence[KernelSpec]:

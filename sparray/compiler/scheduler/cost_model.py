@@ -35,11 +35,13 @@ COSTS: Mapping[str, float] = {
     "sort": 40.0,
     "convert": 12.0,
     "serial": 1.6,
+    "kept": 0.1,
 }
 """Cost of: starting an iteration of a loop; a multiply-add; an access that jumps from
 one innermost iteration to the next; a leaf in vector instructions; a leaf that goes
 through a list workspace; one that is scattered to its fibre; one that is sorted;
-converting a stored entry beforehand; the factor of a loop that runs on one thread."""
+converting a stored entry beforehand; the factor of a loop that runs on one thread;
+the share of dense elements that a pruned result is assumed to keep."""
 
 
 @dataclass(frozen=True, slots=True)

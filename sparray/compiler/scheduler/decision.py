@@ -158,6 +158,8 @@ def _judge(
     cost = nest_cost(shape.merged, order, problem, statistics)
     leaves = estimate_loops(shape.merged, order, problem, statistics)
     iterations = leaves[-1].iterations if leaves else 1.0
+    if problem.prune:
+        iterations *= COSTS["kept"]
     if late and choice.way is Assembly.APPEND:
         cost += COSTS["list"] * iterations
     if choice.way is Assembly.SCATTER:

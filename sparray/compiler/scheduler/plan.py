@@ -14,6 +14,7 @@ from sparray.compiler.index_notation.simplify import (
     accesses,
     contains_reduce,
     free_indices,
+    simplify_typed,
     substitute,
 )
 from sparray.compiler.problem import Problem, TensorSpec
@@ -126,7 +127,7 @@ def plan(problem: Problem, statistics: Statistics, vector_bytes: int) -> Plan:
     for name, _ in problem.operands:
         planner.bindings[name] = name
     _check_diagonals(problem)
-    _factor(planner)
+    _rewrite(planner)
     _sort_operands(planner)
     _compute(planner, planner.problem, names.OUTPUT)
     return Plan(problem, tuple(planner.steps), tuple(planner.reasons))
@@ -143,11 +144,12 @@ def _check_diagonals(problem: Problem) -> None:
             )
 
 
-def _factor(planner: _Planner) -> None:
-    """Move loop-invariant factors out of sums: every decision sees the result."""
+def _rewrite(planner: _Planner) -> None:
+    """Simplify, and move invariant factors out of sums: decisions see the result."""
     problem = planner.problem
     dtypes = {name: spec.dtype for name, spec in problem.operands}
-    target, value = problem.assignment.target, problem.assignment.value
+    target = problem.assignment.target
+    value = simplify_typed(problem.assignment.value, dtypes)
     factored = factor_invariants(value, lambda expr: result_dtype(expr, dtypes))
     planner.problem = replace(problem, assignment=Assignment(target, factored))
 
@@ -155,8 +157,9 @@ def _factor(planner: _Planner) -> None:
 def _sort_operands(planner: _Planner) -> None:
     """Replace operands whose levels are not ordered by sorted ones."""
     problem = planner.problem
+    read = {access.tensor for access in accesses(problem.assignment.value)}
     for name, spec in problem.operands:
-        if spec.format.is_sorted:
+        if spec.format.is_sorted or name not in read:
             continue
         source = planner.bindings[name]
         if not is_coordinate_list(spec.format):
@@ -243,6 +246,8 @@ def _options(planner: _Planner, problem: Problem) -> Iterator[_Option]:
     direct = best_candidate(problem, planner.statistics)
     if direct is not None:
         yield _Option(problem, direct, direct.cost, {})
+        if planner.direct_only:
+            return
     yield from _converted_operands(planner, problem)
     if not problem.output.format.is_dense:
         entries = _result_entries(problem, planner.statistics)

@@ -59,7 +59,12 @@ def reordered(spec: TensorSpec, order: Sequence[int]) -> TensorSpec:
 
 
 def temporary_format(result: Format, ndim: int) -> Format:
-    """Return the format of a sum that becomes part of a result."""
-    if result.ndim == ndim:
+    """Return the format of a sum that becomes part of a result.
+
+    It is sparse where the result is: what the sum leaves empty is empty there too.
+    """
+    if result.is_dense:
+        return named_format("dense", ndim)
+    if result.ndim == ndim and result.is_sorted and result.unique:
         return result
-    return named_format("dense" if ndim <= 1 or result.is_dense else "csf", ndim)
+    return named_format("csf", ndim)
