@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from sparray.dispatch import evaluate_expression
 from sparray.errors import ShapeError
