@@ -1,5 +1,6 @@
 """What a CIN statement computes in the end, and what is left where operands end."""
 
+from collections.abc import Mapping
 from collections.abc import Sequence as Seq
 from functools import singledispatch
 
@@ -15,7 +16,12 @@ from sparray.compiler.cin.nodes import (
     Tiles,
     Where,
 )
-from sparray.compiler.index_notation.simplify import accesses, simplify, substitute
+from sparray.compiler.index_notation.simplify import (
+    accesses,
+    is_zero,
+    simplify_typed,
+    substitute,
+)
 from sparray.errors import InternalError
 
 __all__ = ["effective_value", "reads", "restrict", "target_access"]
@@ -89,8 +95,19 @@ def reads(statement: Stmt) -> frozenset[Access]:
 
 
 @singledispatch
-def restrict(statement: Stmt, missing: Seq[Access]) -> Stmt | None:
+def restrict(
+    statement: Stmt, missing: Seq[Access], dtypes: Mapping[str, str]
+) -> Stmt | None:
     """Return what is left of a statement where some operands are absent.
+
+    Parameters
+    ----------
+    statement : Stmt
+        Any statement.
+    missing : sequence of Access
+        Operands, or workspaces, that are absent.
+    dtypes : mapping of str to str
+        The dtype of every operand and workspace.
 
     Returns
     -------
@@ -101,25 +118,32 @@ def restrict(statement: Stmt, missing: Seq[Access]) -> Stmt | None:
 
 
 @restrict.register
-def _(statement: Assign, missing: Seq[Access]) -> Stmt | None:
-    zero = Literal(0)
-    value = simplify(substitute(statement.value, dict.fromkeys(missing, zero)))
-    if isinstance(value, Literal) and value.value == 0:
+def _(
+    statement: Assign, missing: Seq[Access], dtypes: Mapping[str, str]
+) -> Stmt | None:
+    zeros = {
+        access: Literal(False if dtypes[access.tensor] == "bool" else 0)
+        for access in missing
+    }
+    value = simplify_typed(substitute(statement.value, zeros), dtypes)
+    if is_zero(value):
         return None
     return Assign(statement.target, value, statement.op)
 
 
 @restrict.register
-def _(statement: Forall, missing: Seq[Access]) -> Stmt | None:
-    body = restrict(statement.body, missing)
+def _(
+    statement: Forall, missing: Seq[Access], dtypes: Mapping[str, str]
+) -> Stmt | None:
+    body = restrict(statement.body, missing, dtypes)
     if body is None:
         return None
     return Forall(statement.index, body, statement.parallel, statement.vector)
 
 
 @restrict.register
-def _(statement: Tiles, missing: Seq[Access]) -> Stmt | None:
-    body = restrict(statement.body, missing)
+def _(statement: Tiles, missing: Seq[Access], dtypes: Mapping[str, str]) -> Stmt | None:
+    body = restrict(statement.body, missing, dtypes)
     if body is None:
         return None
     return Tiles(
@@ -128,12 +152,12 @@ def _(statement: Tiles, missing: Seq[Access]) -> Stmt | None:
 
 
 @restrict.register
-def _(statement: Where, missing: Seq[Access]) -> Stmt | None:
-    producer = restrict(statement.producer, missing)
+def _(statement: Where, missing: Seq[Access], dtypes: Mapping[str, str]) -> Stmt | None:
+    producer = restrict(statement.producer, missing, dtypes)
     if producer is None:
         gone = target_access(statement.producer)
-        return restrict(statement.consumer, [*missing, gone])
-    consumer = restrict(statement.consumer, missing)
+        return restrict(statement.consumer, [*missing, gone], dtypes)
+    consumer = restrict(statement.consumer, missing, dtypes)
     if consumer is None:
         return None
     if target_access(statement.producer) not in reads(consumer):
@@ -142,8 +166,10 @@ def _(statement: Where, missing: Seq[Access]) -> Stmt | None:
 
 
 @restrict.register
-def _(statement: Sequence, missing: Seq[Access]) -> Stmt | None:
-    parts = [restrict(part, missing) for part in statement.statements]
+def _(
+    statement: Sequence, missing: Seq[Access], dtypes: Mapping[str, str]
+) -> Stmt | None:
+    parts = [restrict(part, missing, dtypes) for part in statement.statements]
     left = tuple(part for part in parts if part is not None)
     if len(left) <= 1:
         return left[0] if left else None

@@ -5,10 +5,12 @@ it and asks what is left. That is why the rules treat a literal 0 as a *structur
 zero (``missing="zero"``): ``x * 0`` and ``0 / x`` are 0 whatever ``x`` holds.
 """
 
+from collections.abc import Mapping
 from functools import singledispatch
 from typing import Any
 
 from sparray.compiler.index_notation.apply import apply_operator
+from sparray.compiler.index_notation.dtypes import result_dtype
 from sparray.compiler.index_notation.nodes import Access, Apply, Expr, Literal, Reduce
 from sparray.compiler.index_notation.traversal import (
     accesses,
@@ -26,6 +28,7 @@ __all__ = [
     "free_indices",
     "is_zero",
     "simplify",
+    "simplify_typed",
     "substitute",
 ]
 
@@ -82,18 +85,63 @@ def _(expr: Literal) -> Expr:
 
 @simplify.register
 def _(expr: Reduce) -> Expr:
-    operand = simplify(expr.operand)
-    if isinstance(operand, Literal) and _is_identity(operand, operator(expr.op)):
-        return operand
-    return Reduce(expr.op, expr.indices, operand)
+    return _reduce_once(Reduce(expr.op, expr.indices, simplify(expr.operand)))
 
 
 @simplify.register
 def _(expr: Apply) -> Expr:
-    row = operator(expr.op)
-    operands = tuple(simplify(child) for child in expr.operands)
+    return _apply_once(Apply(expr.op, tuple(map(simplify, expr.operands))))
+
+
+def simplify_typed(expr: Expr, dtypes: Mapping[str, str]) -> Expr:
+    """Simplify where that changes the dtype of no part, but for a literal 0.
+
+    Parameters
+    ----------
+    expr : Expr
+        As `simplify` takes it.
+    dtypes : mapping of str to str
+        The dtype of each tensor.
+
+    Returns
+    -------
+    Expr
+        With the same value in arithmetic on bools too, where ``x + 0`` is a number
+        and ``x`` is not.
+    """
+    if "bool" not in dtypes.values():
+        return simplify(expr)
+    operands = tuple(simplify_typed(child, dtypes) for child in children(expr))
+    if isinstance(expr, Apply):
+        expr = Apply(expr.op, operands)
+        made = _apply_once(expr)
+    elif isinstance(expr, Reduce):
+        expr = Reduce(expr.op, expr.indices, operands[0])
+        made = _reduce_once(expr)
+    else:
+        return expr
+    return made if is_zero(made) or _agree(made, expr, dtypes) else expr
+
+
+def _agree(made: Expr, expr: Expr, dtypes: Mapping[str, str]) -> bool:
+    try:
+        return result_dtype(made, dtypes) == result_dtype(expr, dtypes)
+    except DTypeError:
+        return False
+
+
+def _reduce_once(expr: Reduce) -> Expr:
+    operand = expr.operand
+    if isinstance(operand, Literal) and _is_identity(operand, operator(expr.op)):
+        return operand
+    return expr
+
+
+def _apply_once(expr: Apply) -> Expr:
+    """Apply the rules to a node whose operands are simplified."""
+    row, operands = operator(expr.op), expr.operands
     if all(isinstance(child, Literal) for child in operands):
-        return _fold(Apply(expr.op, operands))
+        return _fold(expr)
     if row.arity == 1:
         return _simplify_unary(row, operands[0])
     return _simplify_binary(row, *operands)

@@ -94,6 +94,8 @@ class Context:
         Variable and presence flag of each scalar workspace.
     lists : dict
         Memory of each list workspace.
+    dtypes : dict
+        The dtype of each operand and of each workspace.
     """
 
     problem: Problem
@@ -106,6 +108,7 @@ class Context:
         default_factory=dict
     )
     lists: dict[str, WorkspaceBuffers] = field(default_factory=dict)
+    dtypes: dict[str, str] = field(default_factory=dict)
 
     @property
     def counting(self) -> bool:

@@ -255,7 +255,7 @@ class _Merge:
         after: Sequence[ir.Expr],
     ) -> None:
         missing = [w.access for w in self.walkers if w.access not in point]
-        body = restrict(self.statement.body, missing)
+        body = restrict(self.statement.body, missing, self.ctx.dtypes)
         if body is None:
             return
         # Where an operand is absent, others that only multiply it are gone as well.

@@ -2,8 +2,9 @@
 
 from sparray.compiler import names
 from sparray.compiler.cin.nodes import Forall, Stmt
-from sparray.compiler.index_notation.nodes import Access
+from sparray.compiler.index_notation.nodes import Access, Reduce
 from sparray.compiler.index_notation.simplify import accesses
+from sparray.compiler.index_notation.traversal import walk
 from sparray.compiler.loop_ir import nodes as ir
 from sparray.compiler.loop_ir.builder import Builder
 
@@ -21,7 +22,7 @@ from sparray.compiler.lower.output import InheritOutput, InsertOutput
 from sparray.compiler.lower.parallel import lower_parallel, task
 from sparray.compiler.lower.scope import Scope
 from sparray.compiler.lower.statement import lower_statement
-from sparray.compiler.lower.workspaces import list_workspaces
+from sparray.compiler.lower.workspaces import list_workspaces, workspaces
 from sparray.compiler.problem import Problem
 from sparray.compiler.schedule.assemble import Assemble, Assembly
 from sparray.compiler.schedule.vectorize import vectorises_reduction
@@ -67,8 +68,9 @@ def index_order(problem: Problem) -> tuple[str, ...]:
     """Return the indices in the order in which kernels receive their extents."""
     assignment = problem.assignment
     found = dict.fromkeys(assignment.target.indices)
-    for access in accesses(assignment.value):
-        found.update(dict.fromkeys(access.indices))
+    for node in walk(assignment.value):
+        if isinstance(node, Access | Reduce):
+            found.update(dict.fromkeys(node.indices))
     return tuple(found)
 
 
@@ -83,6 +85,10 @@ def _lower_phase(
     builder = Builder([p.name for p in given])
     output = _output(problem, assemble)
     ctx = Context(problem, phase, vector_bytes, builder, output)
+    ctx.dtypes.update((name, spec.dtype) for name, spec in problem.operands)
+    ctx.dtypes.update(
+        (where.workspace.name, where.workspace.dtype) for where in workspaces(statement)
+    )
     scope = advance(start(accesses(problem.assignment.value), Scope()), ctx)
     lists = list(list_workspaces(statement))
     if isinstance(statement, Forall) and statement.parallel:

@@ -9,13 +9,14 @@ from sparray.compiler.cin.effective import (
     restrict,
     target_access,
 )
-from sparray.compiler.cin.nodes import Access, Stmt, Where
+from sparray.compiler.cin.nodes import Access, Forall, Stmt, Where
 from sparray.compiler.index_notation.simplify import accesses
 from sparray.compiler.loop_ir import nodes as ir
 from sparray.compiler.loop_ir.builder import literal
 from sparray.compiler.lower.access import is_walked
 from sparray.compiler.lower.context import Context, zero_of
 from sparray.compiler.lower.expression import spread
+from sparray.compiler.lower.forall import loop_walkers
 from sparray.compiler.lower.pieces import lanes_of
 from sparray.compiler.lower.scope import Scope
 from sparray.compiler.lower.statement import lower_statement, lowers
@@ -65,7 +66,11 @@ def _lower_scalar(statement: Where, scope: Scope, ctx: Context) -> None:
     b = ctx.builder
     name = statement.workspace.name
     access = target_access(statement.producer)
-    flagged = ctx.output.sparse and may_be_empty(statement.producer, scope, ctx)
+    flagged = (
+        ctx.output.sparse
+        and not is_number(statement.producer)
+        and may_be_empty(statement.producer, scope, ctx)
+    )
     if ctx.counting and not flagged:
         ctx.scalars[name] = (None, None)
         lower_statement(statement.consumer, _side(statement.consumer, scope, ctx), ctx)
@@ -81,10 +86,24 @@ def _lower_scalar(statement: Where, scope: Scope, ctx: Context) -> None:
         return
     with b.branch(present):
         lower_statement(statement.consumer, _side(statement.consumer, scope, ctx), ctx)
-    without = restrict(statement.consumer, [access])
+    without = restrict(statement.consumer, [access], ctx.dtypes)
     if without is not None:
         with b.otherwise():
             lower_statement(without, _side(without, scope, ctx), ctx)
+
+
+def is_number(producer: Stmt) -> bool:
+    """Tell whether a producer's sum is the same at all coordinates of the target.
+
+    Such a sum is a number, as an operand without dimensions is: never absent.
+    """
+    loops = set()
+    inner = producer
+    while isinstance(inner, Forall):
+        loops.add(inner.index)
+        inner = inner.body
+    read = accesses(effective_value(producer))
+    return all(index in loops for access in read for index in access.indices)
 
 
 def may_be_empty(producer: Stmt, scope: Scope, ctx: Context) -> bool:
@@ -114,12 +133,23 @@ def _lower_list(statement: Where, scope: Scope, ctx: Context) -> None:
     workspace = ctx.lists[statement.workspace.name]
     b.assign(workspace.count, literal(0))
     lower_statement(statement.producer, _side(statement.producer, scope, ctx), ctx)
-    if not ctx.counting:
+    if not ctx.counting or _merges(statement.consumer, scope, ctx):
         b.emit(ir.Sort(workspace.coordinates, workspace.count))
     lower_statement(statement.consumer, _side(statement.consumer, scope, ctx), ctx)
     with b.loop("q", literal(0), workspace.count) as q:
         coordinate = ir.Load(workspace.coordinates, q)
         b.store(workspace.marks, coordinate, literal(False))
+
+
+def _merges(consumer: Stmt, scope: Scope, ctx: Context) -> bool:
+    """Tell whether the consumer walks the list beside an operand, so needs its order.
+
+    Alone, it is counted in any order.
+    """
+    if not isinstance(consumer, Forall):
+        raise InternalError(f"expected a loop over a list, got {consumer!r}")
+    walked, _ = loop_walkers(consumer, _side(consumer, scope, ctx), ctx)
+    return len(walked) > 1
 
 
 _KINDS: dict[str, Callable[[Where, Scope, Context], None]] = {

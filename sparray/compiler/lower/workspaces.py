@@ -9,21 +9,25 @@ from sparray.compiler.loop_ir.builder import literal
 from sparray.compiler.lower.context import Context, WorkspaceBuffers
 from sparray.errors import InternalError
 
-__all__ = ["allocate", "list_workspaces", "release"]
+__all__ = ["allocate", "list_workspaces", "release", "workspaces"]
 
 
 def list_workspaces(statement: Stmt) -> Iterator[Where]:
     """Yield every `Where` of a statement whose workspace is a list."""
+    return (w for w in workspaces(statement) if w.workspace.kind == "list")
+
+
+def workspaces(statement: Stmt) -> Iterator[Where]:
+    """Yield every `Where` of a statement."""
     if isinstance(statement, Where):
-        if statement.workspace.kind == "list":
-            yield statement
-        yield from list_workspaces(statement.producer)
-        yield from list_workspaces(statement.consumer)
+        yield statement
+        yield from workspaces(statement.producer)
+        yield from workspaces(statement.consumer)
     elif isinstance(statement, Forall | Tiles):
-        yield from list_workspaces(statement.body)
+        yield from workspaces(statement.body)
     elif isinstance(statement, Sequence):
         for part in statement.statements:
-            yield from list_workspaces(part)
+            yield from workspaces(part)
     elif not isinstance(statement, Assign):
         raise InternalError(f"expected a CIN statement, got {statement!r}")
 

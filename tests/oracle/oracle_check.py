@@ -1,0 +1,268 @@
+"""Check one problem at every stage of the compiler against dense NumPy.
+
+Dense NumPy = CIN at every stage of the schedule = loop IR = compiled kernel; the
+stored pattern is what the operands' patterns say; the buffers are well-formed.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+from unittest import mock
+
+import numpy as np
+
+from sparray import dispatch, execution
+from sparray.compiler import names
+from sparray.compiler.cin.interpreter import run as run_cin
+from sparray.compiler.index_notation.interpreter import evaluate
+from sparray.compiler.index_notation.nodes import Reduce
+from sparray.compiler.index_notation.pattern import evaluate_pattern
+from sparray.compiler.index_notation.traversal import walk
+from sparray.compiler.index_notation.verify import index_extents
+from sparray.compiler.lower import parallel
+from sparray.compiler.pipeline import CompiledPlan, compile_problem
+from sparray.compiler.scheduler.plan import KernelStep
+from sparray.errors import SparrayError
+from sparray.expression import Expression, assignment_expression, einsum_expression
+from sparray.execution import PlanRunner, Stored
+from sparray.formats import Format
+from sparray.formats.packing import check_buffers, unpack_coordinates
+from sparray.sparse_array import SparseArray
+
+__all__ = [
+    "Question",
+    "check_dispatch",
+    "check_stages",
+    "densify",
+    "interpreted",
+    "pattern_of",
+    "plan_of",
+]
+
+
+@dataclass(frozen=True)
+class Question:
+    """A problem with its operands.
+
+    Attributes
+    ----------
+    text : str
+        An assignment, or einsum subscripts.
+    operands : tuple of SparseArray or ndarray
+        In the order of the expression's tensors.
+    format : Format or None
+        Of the result.
+    assumed : bool
+        Plan by assumed statistics instead of the operands' own.
+    vector_bytes : int
+        Width of the vector registers to plan for.
+    """
+
+    text: str
+    operands: tuple[Any, ...]
+    format: Format | None = None
+    assumed: bool = False
+    vector_bytes: int = 32
+
+    @property
+    def expression(self) -> Expression:
+        if "=" in self.text:
+            return assignment_expression(self.text)
+        return einsum_expression(self.text, len(self.operands))
+
+    def __repr__(self) -> str:
+        lines = [f"Question {self.text!r} -> {self.format}"]
+        for operand in self.operands:
+            if isinstance(operand, np.ndarray):
+                lines.append(f"  ndarray {operand.dtype} {operand.tolist()}")
+            else:
+                coords, values = operand.to_coords()
+                lines.append(
+                    f"  {operand.format} {operand.shape} {operand.dtype} "
+                    f"{operand.index_dtype} {coords.T.tolist()} {values.tolist()}"
+                )
+        return "\n".join([*lines, f"  {self.assumed=} {self.vector_bytes=}"])
+
+
+@contextmanager
+def interpreted(threads: int = 3) -> Iterator[None]:
+    """Run kernels in the loop IR interpreter, in as many chunks as possible."""
+    with (
+        mock.patch.object(execution, "load_kernel", lambda key, make: None),
+        mock.patch.object(execution, "num_threads", lambda: threads),
+        mock.patch.object(parallel, "WORK_PER_THREAD", 1),
+        mock.patch.object(dispatch, "_calls", {}),
+    ):
+        yield
+
+
+def densify(array: Any) -> np.ndarray:
+    """Return every element; repeated coordinates are added up."""
+    if isinstance(array, np.ndarray):
+        return array.astype(array.dtype.newbyteorder("="))
+    if array.format.is_dense:
+        return Stored.as_ndarray(array)
+    coords, values = unpack_coordinates(
+        array.format, array.shape, array._levels, array.values, array.values.dtype.type()
+    )
+    dense = np.zeros(array.shape, values.dtype)
+    add = np.logical_or if dense.dtype == bool else np.add
+    add.at(dense, tuple(coords), values)
+    return dense
+
+
+def pattern_of(array: Any) -> np.ndarray:
+    """Return where an array stores an entry: everywhere, if it is dense."""
+    if isinstance(array, np.ndarray) or array.format.is_dense:
+        return np.ones(array.shape, bool)
+    coords, _ = unpack_coordinates(
+        array.format, array.shape, array._levels, array.values, array.values.dtype.type()
+    )
+    stored = np.zeros(array.shape, bool)
+    stored[tuple(coords)] = True
+    return stored
+
+
+def plan_of(question: Question) -> CompiledPlan:
+    """Return the plan of a question, for its own vector width."""
+    with mock.patch.object(
+        dispatch,
+        "compile_problem",
+        lambda problem, _, statistics: compile_problem(
+            problem, question.vector_bytes, None if question.assumed else statistics
+        ),
+    ):
+        return dispatch.operands_plan(
+            question.expression, question.operands, question.format
+        )
+
+
+def reference(question: Question) -> np.ndarray:
+    """Return the answer of dense NumPy."""
+    expression = question.expression
+    arrays = {n: densify(question.operands[k]) for n, k in expression.operands}
+    with np.errstate(all="ignore"):
+        return evaluate(expression.assignment, arrays)
+
+
+def reference_pattern(question: Question) -> np.ndarray:
+    """Return which entries of the result are stored."""
+    expression = question.expression
+    patterns = {n: pattern_of(question.operands[k]) for n, k in expression.operands}
+    return evaluate_pattern(expression.assignment, patterns)
+
+
+def check_result(question: Question, result: Stored) -> None:
+    """Compare a result with dense NumPy, its pattern, and its buffers."""
+    expected = reference(question)
+    assert result.shape == expected.shape
+    assert result.values.dtype == expected.dtype
+    if not result.format.is_dense:
+        check_buffers(result.format, result.shape, result._levels, result.values)
+    same(densify(result), expected)
+    if result.format.is_dense:
+        return
+    stored, wanted = pattern_of(result), reference_pattern(question)
+    if sums_over_nothing(question):
+        # An empty sum may be stored as the zero that it is.
+        assert not (wanted & ~stored).any()
+    else:
+        assert np.array_equal(stored, wanted)
+    if result.format.unique:
+        assert len(result.values) == wanted.sum() or sums_over_nothing(question)
+
+
+def sums_over_nothing(question: Question) -> bool:
+    """Tell whether an index that is summed over has no values."""
+    expression = question.expression
+    shapes = {n: question.operands[k].shape for n, k in expression.operands}
+    extents = index_extents(expression.assignment, shapes)
+    summed = [
+        index
+        for node in walk(expression.assignment.value)
+        if isinstance(node, Reduce)
+        for index in node.indices
+    ]
+    return any(extents[index] == 0 for index in summed)
+
+
+def same(found: np.ndarray, expected: np.ndarray) -> None:
+    """Compare numbers: exactly, but for rounding in another order."""
+    if expected.dtype.kind in "fc":
+        single = expected.dtype in (np.float32, np.complex64)
+        np.testing.assert_allclose(found, expected, rtol=1e-4 if single else 1e-10)
+    else:
+        np.testing.assert_array_equal(found, expected)
+
+
+def check_stages(question: Question, *, threads: int = 3) -> None:
+    """Check every stage of every step of a question's plan, without a compiler."""
+    with interpreted(threads):
+        compiled = plan_of(question)
+        runner = PlanRunner(compiled)
+        expression = question.expression
+        given = {
+            n: dispatch.dense_operand(question.operands[k])
+            if isinstance(question.operands[k], np.ndarray)
+            else question.operands[k]
+            for n, k in expression.operands
+        }
+        arrays: dict[str, Any] = dict(given)
+        for step, kernel in runner.steps:
+            if not isinstance(step, KernelStep) or kernel is None:
+                arrays[step.result] = execution._sort(arrays[step.source], step)
+                continue
+            operands = [arrays[name] for name in step.operands]
+            outer = index_extents(
+                expression.assignment, {n: a.shape for n, a in given.items()}
+            )
+            sizes = execution._extents(kernel, operands, outer)
+            _check_cin(kernel, operands, sizes)
+            arrays[step.result] = kernel.run(operands, sizes)
+        check_result(question, arrays[names.OUTPUT])
+
+
+def _check_cin(
+    kernel: execution.Runner, operands: Sequence[Any], sizes: Sequence[int]
+) -> None:
+    """Every stage of a schedule computes what the step's problem says."""
+    problem = kernel.problem
+    dense = {
+        name: densify(operand)
+        for (name, _), operand in zip(problem.operands, operands, strict=True)
+    }
+    with np.errstate(all="ignore"):
+        target = problem.assignment.target
+        extents = dict(zip(kernel.spec.index_order, sizes, strict=True))
+        shape = tuple(extents[index] for index in target.indices)
+        expected = evaluate(problem.assignment, dense, shape=shape)
+        for stage in kernel.spec.decision.stages:
+            found = run_cin(stage, dense, extents, problem.output.dtype, target=target)
+            same(found, expected.astype(problem.output.dtype))
+
+
+def check_dispatch(question: Question) -> Stored:
+    """Check the answer of the whole road, with compiled kernels."""
+    result = dispatch.evaluate_expression(
+        question.expression, question.operands, question.format
+    )
+    check_result(question, result)
+    return result
+
+
+def right_or_named_error(question: Question, check: Any) -> SparrayError | None:
+    """Run a check; a refusal by name is an answer as well, and returned."""
+    try:
+        check(question)
+    except SparrayError as error:
+        return error
+    return None
+
+
+def wrap(result: Stored) -> SparseArray:
+    """Return a result as an array."""
+    zero = result.values.dtype.type(0)
+    return SparseArray._from_trusted(
+        result.format, result.shape, result._levels, result.values, zero
+    )
