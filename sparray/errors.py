@@ -3,11 +3,13 @@
 __all__ = [
     "CoordinateError",
     "DTypeError",
+    "DeviceError",
     "ExpressionError",
     "FormatError",
     "InternalError",
     "InvalidBufferError",
     "KernelMemoryError",
+    "MissingExtraError",
     "ScheduleError",
     "SettingError",
     "ShapeError",
@@ -32,6 +34,10 @@ class ShapeError(SparrayError, ValueError):
 
 class DTypeError(SparrayError, TypeError):
     """A dtype is not supported or two dtypes cannot be combined."""
+
+
+class DeviceError(SparrayError, RuntimeError):
+    """A tensor is on a device that no kernel is compiled for."""
 
 
 class InvalidBufferError(SparrayError, ValueError):
@@ -64,6 +70,10 @@ class WouldDensifyError(SparrayError, ValueError):
 
 class KernelMemoryError(SparrayError, MemoryError):
     """A kernel could not allocate its workspace."""
+
+
+class MissingExtraError(SparrayError, ImportError):
+    """A package is not installed that an optional part of sparray needs."""
 
 
 class InternalError(SparrayError, RuntimeError):

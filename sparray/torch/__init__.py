@@ -1,0 +1,38 @@
+"""Sparse tensors in PyTorch: any format, compiled operators, gradients.
+
+import sparray.torch as spt
+
+W = spt.tensor(x, format="csr", requires_grad=True)
+y = torch.nn.functional.linear(x, W, b)
+y.sum().backward()
+W.grad, W.values(), W.format
+"""
+
+try:
+    import torch as _torch  # noqa: F401 - to say what is missing, if it is
+except ImportError as error:
+    from sparray.errors import MissingExtraError
+
+    raise MissingExtraError(
+        "sparray.torch: expected PyTorch to be installed, got none "
+        f"({error}); pip install 'sparray-levels[torch]' installs it"
+    ) from error
+
+from sparray.torch import operators
+from sparray.torch.creation import as_tensor, from_buffers, tensor
+from sparray.torch.dispatch import explain, strict
+from sparray.torch.pattern import Pattern
+from sparray.torch.table import implements
+from sparray.torch.tensor import SparseTensor
+
+__all__ = [
+    "Pattern",
+    "SparseTensor",
+    "as_tensor",
+    "explain",
+    "from_buffers",
+    "implements",
+    "operators",
+    "strict",
+    "tensor",
+]

@@ -1,0 +1,274 @@
+"""One differentiable function for every expression in index notation.
+
+Forward is a compiled kernel. Backward is the expression's gradient, derived by the
+compiler and evaluated by this same function, so that second derivatives need nothing
+more. The gradient of a sparse operand is computed at its stored coordinates only.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import torch
+
+from sparray.dispatch import evaluate_expression
+from sparray.errors import DeviceError, DTypeError, InternalError
+from sparray.execution import Operand, Stored
+from sparray.expression import Expression, assignment_expression
+from sparray.formats.format import Format
+from sparray.formats.named import named_format
+from sparray.torch.gradients import Ones, Other, gradient_of
+from sparray.torch.pattern import Pattern, as_numpy
+
+__all__ = ["DTYPES", "Evaluation", "check_operand", "evaluate", "recorded"]
+
+DTYPES = frozenset(
+    {
+        torch.bool,
+        torch.uint8,
+        torch.int8,
+        torch.int16,
+        torch.int32,
+        torch.int64,
+        torch.float32,
+        torch.float64,
+        torch.complex64,
+        torch.complex128,
+    }
+)
+
+
+@dataclass(slots=True)
+class Evaluation:
+    """One evaluation: an expression and the pattern of each operand.
+
+    Attributes
+    ----------
+    expression : Expression
+        What to compute.
+    patterns : sequence of Pattern or None
+        Of each operand; None for a dense one.
+    format : Format or None
+        Of the result, if asked for.
+    result : Pattern or None
+        Of the result, once it is computed; None for a dense one.
+    """
+
+    expression: Expression
+    patterns: Sequence[Pattern | None]
+    format: Format | None
+    result: Pattern | None = None
+
+    def run(self, tensors: Sequence[torch.Tensor]) -> torch.Tensor:
+        """Compute the result's values, or the dense result."""
+        operands = [
+            as_numpy(tensor)
+            if pattern is None
+            else pattern.array(as_numpy(tensor.contiguous()))
+            for tensor, pattern in zip(tensors, self.patterns, strict=True)
+        ]
+        stored = evaluate_expression(self.expression, operands, self.format)
+        if stored.format.is_dense:
+            return torch.from_numpy(stored.as_ndarray())
+        self.result = _pattern_of(stored, self.patterns)
+        return torch.from_numpy(stored.values)
+
+    def arrays(self, tensors: Sequence[torch.Tensor]) -> list[Operand | Any]:
+        """Return the operands as arrays."""
+        return [
+            as_numpy(tensor) if pattern is None else pattern.array(as_numpy(tensor))
+            for tensor, pattern in zip(tensors, self.patterns, strict=True)
+        ]
+
+
+def _pattern_of(stored: Stored, patterns: Sequence[Pattern | None]) -> Pattern:
+    for pattern in patterns:
+        if (
+            pattern is not None
+            and pattern.levels is stored._levels
+            and pattern.format == stored.format
+            and pattern.shape == stored.shape
+        ):
+            return pattern
+    from sparray.sparse_array import SparseArray
+
+    return Pattern(
+        SparseArray._from_trusted(
+            stored.format, stored.shape, stored._levels, stored.values, 0
+        )
+    )
+
+
+Recorded = list[tuple[Evaluation, tuple[torch.Tensor, ...]]]
+
+_record: ContextVar[Recorded | None] = ContextVar("sparray_evaluations", default=None)
+
+
+@contextmanager
+def recorded() -> Iterator[Recorded]:
+    """Collect each evaluation made inside the block, with its operands."""
+    made: Recorded = []
+    token = _record.set(made)
+    try:
+        yield made
+    finally:
+        _record.reset(token)
+
+
+def evaluate(
+    expression: Expression,
+    tensors: Sequence[torch.Tensor],
+    patterns: Sequence[Pattern | None],
+    format: Format | None = None,
+) -> tuple[torch.Tensor, Pattern | None]:
+    """Compute an expression; the result is part of the autograd graph.
+
+    Parameters
+    ----------
+    expression : Expression
+        Each operand is read by one access.
+    tensors : sequence of torch.Tensor
+        For a sparse operand its values, for a dense one itself.
+    patterns : sequence of Pattern or None
+        Of each operand; None for a dense one.
+    format : Format, optional
+        Of the result; inferred by default.
+
+    Returns
+    -------
+    values : torch.Tensor
+        Of a sparse result; or the dense result.
+    pattern : Pattern or None
+        None for a dense result.
+    """
+    evaluation = Evaluation(expression, patterns, format)
+    record = _record.get()
+    if record is not None:
+        record.append((evaluation, tuple(tensors)))
+    if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors):
+        made: torch.Tensor = _Evaluate.apply(evaluation, *tensors)  # type: ignore[no-untyped-call]
+    else:
+        made = evaluation.run(tensors)
+    return made, evaluation.result
+
+
+class _Evaluate(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any, evaluation: Evaluation, *tensors: torch.Tensor
+    ) -> torch.Tensor:
+        ctx.evaluation = evaluation
+        ctx.save_for_backward(*tensors)
+        made = evaluation.run(tensors)
+        if not (made.is_floating_point() or made.is_complex()):
+            ctx.mark_non_differentiable(made)
+        return made
+
+    @staticmethod
+    def backward(ctx: Any, *upstreams: torch.Tensor) -> tuple[Any, ...]:
+        (upstream,) = upstreams
+        evaluation: Evaluation = ctx.evaluation
+        tensors = ctx.saved_tensors
+        needed = ctx.needs_input_grad[1:]
+        grads = [
+            _gradient(evaluation, tensors, number, upstream) if needs else None
+            for number, needs in enumerate(needed)
+        ]
+        return None, *grads
+
+
+def _gradient(
+    evaluation: Evaluation,
+    tensors: Sequence[torch.Tensor],
+    number: int,
+    upstream: torch.Tensor,
+) -> torch.Tensor | None:
+    """Return the gradient of one operand: of its values, if it is sparse."""
+    wrt, pattern = tensors[number], evaluation.patterns[number]
+    is_complex = any(tensor.is_complex() for tensor in (*tensors, upstream))
+    derived = gradient_of(
+        evaluation.expression, number, pattern is not None, is_complex
+    )
+    if derived is None:
+        return torch.zeros_like(wrt)
+    given = [
+        _source(source, evaluation, tensors, number, upstream)
+        for source in derived.sources
+    ]
+    read = [tensor for tensor, _ in given]
+    patterns = [pattern for _, pattern in given]
+    format = named_format("dense", wrt.ndim) if pattern is None else pattern.format
+    made, found = evaluate(derived.expression, read, patterns, format)
+    if pattern is not None:
+        made = _on_pattern(made, found, pattern)
+    return made if wrt.is_complex() or not made.is_complex() else made.real
+
+
+def _source(
+    source: int | Other | Ones,
+    evaluation: Evaluation,
+    tensors: Sequence[torch.Tensor],
+    number: int,
+    upstream: torch.Tensor,
+) -> tuple[torch.Tensor, Pattern | None]:
+    if isinstance(source, int):
+        return tensors[source], evaluation.patterns[source]
+    if isinstance(source, Ones):
+        extent = tensors[number].shape[source.axis]
+        return torch.ones(extent, dtype=torch.bool), None
+    if source is Other.UPSTREAM:
+        return upstream, evaluation.result
+    pattern = evaluation.patterns[number]
+    if pattern is None:
+        raise InternalError("gradient: expected a sparse operand below a mask")
+    return pattern.ones, pattern
+
+
+def _on_pattern(
+    values: torch.Tensor, found: Pattern | None, wanted: Pattern
+) -> torch.Tensor:
+    """Return a masked gradient with a value for every entry of its mask.
+
+    Where the other factors are sparse too, entries that they lack are not stored; they
+    are 0. As both patterns are in order, equal sizes mean equal patterns.
+    """
+    if found is None or found is wanted or found.n_values == wanted.n_values:
+        return values
+    spread = _spread(len(wanted.shape))
+    zero = torch.zeros((), dtype=values.dtype)
+    made, _ = evaluate(
+        spread, [wanted.ones, values, zero], [wanted, found, None], wanted.format
+    )
+    return made
+
+
+@lru_cache(maxsize=64)
+def _spread(ndim: int) -> Expression:
+    indices = ",".join(f"i{n}" for n in range(ndim))
+    return assignment_expression(f"C[{indices}] = A[{indices}] * (B[{indices}] + z)")
+
+
+def check_operand(name: str, tensor: torch.Tensor) -> None:
+    """Raise unless kernels can read a tensor.
+
+    Raises
+    ------
+    DeviceError
+        If it is not on the CPU.
+    DTypeError
+        If no kernel is compiled for its dtype.
+    """
+    if tensor.device.type != "cpu":
+        raise DeviceError(
+            f"{name}: expected a tensor on the CPU, the only device that kernels are "
+            f"compiled for, got one on {tensor.device} ({name}.cpu() copies it)"
+        )
+    if tensor.dtype not in DTYPES:
+        works = ", ".join(sorted(str(dtype) for dtype in DTYPES))
+        raise DTypeError(
+            f"{name}: expected a dtype that kernels are compiled for ({works}), got "
+            f"{tensor.dtype} ({name}.float() converts it)"
+        )

@@ -1,0 +1,243 @@
+"""Other formats, layouts, dtypes; copies and what is left of the graph."""
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from sparray.convert import convert_format
+from sparray.errors import DeviceError, UnsupportedError
+from sparray.expression import Expression, assignment_expression
+from sparray.formats.format import Format
+from sparray.formats.named import as_format, named_format
+from sparray.torch.autograd import check_operand, evaluate
+from sparray.torch.pattern import Pattern, as_tensor_of
+from sparray.torch.table import implements
+from sparray.torch.tensor import SparseTensor
+
+__all__ = ["converted", "to_dense", "to_format"]
+
+
+@lru_cache(maxsize=64)
+def _copy(ndim: int) -> Expression:
+    indices = ",".join(f"i{n}" for n in range(ndim))
+    return assignment_expression(f"C[{indices}] = A[{indices}]")
+
+
+def to_dense(tensor: SparseTensor) -> Tensor:
+    """Return every element as a strided tensor, part of the graph."""
+    ndim = tensor.dim()
+    fill, values = tensor.fill_value, tensor.values()
+    if fill != 0:
+        values = values - fill
+    made, _ = evaluate(
+        _copy(ndim), [values], [tensor.pattern], named_format("dense", ndim)
+    )
+    return made if fill == 0 else made + fill
+
+
+def converted(pattern: Pattern, format: Format) -> tuple[Pattern, Tensor | None]:
+    """Return a pattern in another format, and where its values are found.
+
+    Returns
+    -------
+    pattern : Pattern
+        With the same coordinates; kept, so that it is made once.
+    places : int64[n] or None
+        Entry ``n`` of the new pattern is entry ``places[n]`` of the old one; None if
+        they are in the same order.
+    """
+    made: tuple[Pattern, Tensor | None] = pattern.kept(
+        ("converted", format), lambda: _converted(pattern, format)
+    )
+    return made
+
+
+def _converted(pattern: Pattern, format: Format) -> tuple[Pattern, Tensor | None]:
+    numbers = np.arange(1, pattern.n_values + 1)
+    array = convert_format(pattern.array(numbers), format)
+    made = Pattern(array)
+    if np.array_equal(array.values, numbers):
+        return made, None
+    # A format that pads has entries without a number: 0 becomes -1.
+    return made, torch.from_numpy(array.values - 1)
+
+
+def values_at(values: Tensor, places: Tensor | None) -> Tensor:
+    """Return the values of a converted pattern, part of the graph."""
+    return values if places is None else values.index_select(0, places)
+
+
+def to_format(tensor: SparseTensor, format: str | Format) -> SparseTensor:
+    """Return a tensor in another format, part of the graph."""
+    wanted = as_format(format, tensor.dim())
+    if wanted == tensor.format:
+        return tensor
+    pattern, places = converted(tensor.pattern, wanted)
+    if places is not None and bool((places < 0).any()):
+        raise UnsupportedError(
+            f"format: expected one that stores the same entries, got {wanted}, which "
+            "pads"
+        )
+    return SparseTensor(pattern, values_at(tensor.values(), places), tensor.fill_value)
+
+
+def _without_fill(tensor: SparseTensor, what: str) -> SparseTensor:
+    if tensor.fill_value != 0:
+        raise UnsupportedError(
+            f"{what}: expected a tensor with fill value 0, got {tensor.fill_value}"
+        )
+    return tensor
+
+
+@implements([Tensor.to_sparse_csr])
+def to_sparse_csr(self: SparseTensor, dense_dim: int | None = None) -> Tensor:
+    """Return a torch.sparse CSR tensor that shares all buffers with a csr one."""
+    made = to_format(_without_fill(self, "to_sparse_csr"), "csr")
+    return _compressed(torch.sparse_csr_tensor, made)
+
+
+@implements([Tensor.to_sparse_csc])
+def to_sparse_csc(self: SparseTensor, dense_dim: int | None = None) -> Tensor:
+    """Return a torch.sparse CSC tensor that shares all buffers with a csc one."""
+    made = to_format(_without_fill(self, "to_sparse_csc"), "csc")
+    return _compressed(torch.sparse_csc_tensor, made)
+
+
+def _compressed(make: Any, tensor: SparseTensor) -> Tensor:
+    level = tensor.pattern.levels[1]
+    pos, crd = as_tensor_of(level["pos"]), as_tensor_of(level["crd"])
+    made: Tensor = make(
+        pos, crd, tensor.values(), tuple(tensor.shape), check_invariants=False
+    )
+    return made
+
+
+@implements([torch.Tensor.to_sparse_coo])
+def to_sparse_coo(self: SparseTensor) -> Tensor:
+    """Return a torch.sparse COO tensor; it shares the values of a coo one."""
+    made = to_format(_without_fill(self, "to_sparse_coo"), "coo")
+    indices = np.array([level["crd"] for level in made.pattern.levels], np.int64)
+    return torch.sparse_coo_tensor(
+        torch.from_numpy(indices),
+        made.values(),
+        tuple(made.shape),
+        is_coalesced=True,
+        check_invariants=False,
+    )
+
+
+_LAYOUTS = {
+    torch.sparse_coo: to_sparse_coo,
+    torch.sparse_csr: to_sparse_csr,
+    torch.sparse_csc: to_sparse_csc,
+}
+
+
+@implements([Tensor.to_sparse])
+def _to_sparse(self: SparseTensor, *args: Any, **kwargs: Any) -> Tensor:
+    layout = kwargs.pop("layout", None) or torch.sparse_coo
+    if args or kwargs or layout not in _LAYOUTS:
+        return NotImplemented
+    return _LAYOUTS[layout](self)
+
+
+@implements([Tensor.to])
+def _to(self: SparseTensor, *args: Any, **kwargs: Any) -> SparseTensor:
+    if args and isinstance(args[0], Tensor):
+        args = (args[0].device, args[0].dtype, *args[1:])
+    copy = kwargs.pop("copy", False)
+    device, dtype, _, _ = torch._C._nn._parse_to(*args, **kwargs)
+    if device is not None and device.type != "cpu":
+        raise DeviceError(
+            f"device: expected cpu, the only one that kernels are compiled for, got "
+            f"{device}"
+        )
+    return _cast(self, dtype or self.dtype, copy)
+
+
+def _cast(tensor: SparseTensor, dtype: torch.dtype, copy: bool = False) -> SparseTensor:
+    if dtype == tensor.dtype and not copy:
+        return tensor
+    values = tensor.values().to(dtype, copy=copy)
+    check_operand("values", values)
+    fill = tensor.fill_value
+    if fill != 0:
+        fill = torch.tensor(fill).to(dtype).item()
+    return SparseTensor(tensor.pattern, values, fill)
+
+
+def _register_cast(function: Any, dtype: torch.dtype) -> None:
+    @implements([function])
+    def cast(self: SparseTensor) -> SparseTensor:
+        return _cast(self, dtype)
+
+
+for _function, _dtype in (
+    (Tensor.float, torch.float32),
+    (Tensor.double, torch.float64),
+    (Tensor.half, torch.float16),
+    (Tensor.bfloat16, torch.bfloat16),
+    (Tensor.int, torch.int32),
+    (Tensor.long, torch.int64),
+    (Tensor.bool, torch.bool),
+    (Tensor.cfloat, torch.complex64),
+    (Tensor.cdouble, torch.complex128),
+):
+    _register_cast(_function, _dtype)
+
+
+@implements([Tensor.type_as])
+def _type_as(self: SparseTensor, other: Tensor) -> SparseTensor:
+    return _cast(self, other.dtype)
+
+
+@implements([Tensor.cpu, Tensor.contiguous])
+def _same(self: SparseTensor, memory_format: Any = None) -> SparseTensor:
+    return self
+
+
+@implements([torch.clone, Tensor.clone])
+def _clone(input: SparseTensor, *, memory_format: Any = None) -> SparseTensor:
+    return SparseTensor(input.pattern, input.values().clone(), input.fill_value)
+
+
+@implements([torch.detach, Tensor.detach])
+def _detach(self: SparseTensor) -> SparseTensor:
+    return SparseTensor(self.pattern, self.values().detach(), self.fill_value)
+
+
+@implements([torch.detach_, Tensor.detach_])
+def _detach_(self: SparseTensor) -> SparseTensor:
+    self.values().detach_()
+    return self
+
+
+@implements([Tensor.copy_])
+def _copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
+    if not isinstance(self, SparseTensor):
+        return self.copy_(src.to_dense())
+    if not isinstance(src, SparseTensor) or not self.pattern.same_as(src.pattern):
+        raise UnsupportedError(
+            f"copy_: expected a source with the pattern of {self.pattern}, got "
+            f"{src.pattern if isinstance(src, SparseTensor) else 'a dense tensor'}"
+        )
+    self.values().copy_(src.values())
+    self._fill = src.fill_value
+    return self
+
+
+@implements([torch.zeros_like, torch.empty_like])
+def _zeros_like(
+    input: SparseTensor,
+    *,
+    dtype: torch.dtype | None = None,
+    requires_grad: bool = False,
+    **options: Any,
+) -> SparseTensor:
+    values = torch.zeros_like(
+        input.values(), dtype=dtype or input.dtype, requires_grad=requires_grad
+    )
+    return SparseTensor(input.pattern, values)

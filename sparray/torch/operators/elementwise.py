@@ -1,0 +1,157 @@
+"""Arithmetic of two tensors, with broadcasting."""
+
+from functools import lru_cache
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from sparray.errors import ShapeError
+from sparray.expression import Expression, assignment_expression
+from sparray.torch.operators.operands import compute
+from sparray.torch.operators.pointwise import on_values
+from sparray.torch.table import implements
+from sparray.torch.tensor import SparseTensor
+
+__all__: list[str] = []
+
+
+@implements([torch.add, Tensor.add, Tensor.__add__, Tensor.__radd__])
+def _add(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:
+    if out is not None:
+        return NotImplemented
+    return _binary("+", input, other if alpha == 1 else other * alpha)
+
+
+@implements([torch.sub, Tensor.sub, torch.subtract, Tensor.subtract, Tensor.__sub__])
+def _sub(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:
+    if out is not None:
+        return NotImplemented
+    return _binary("-", input, other if alpha == 1 else other * alpha)
+
+
+@implements([torch.rsub, Tensor.__rsub__])
+def _reflected_sub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
+    return _binary("-", other, input if alpha == 1 else input * alpha)
+
+
+@implements(
+    [
+        torch.mul,
+        Tensor.mul,
+        torch.multiply,
+        Tensor.multiply,
+        Tensor.__mul__,
+        Tensor.__rmul__,
+    ]
+)
+def _mul(input: Any, other: Any, *, out: Any = None) -> Any:
+    return NotImplemented if out is not None else _binary("*", input, other)
+
+
+@implements(
+    [
+        torch.div,
+        Tensor.div,
+        torch.divide,
+        Tensor.divide,
+        torch.true_divide,
+        Tensor.true_divide,
+        Tensor.__truediv__,
+        Tensor.__div__,
+    ]
+)
+def _div(
+    input: Any, other: Any, *, rounding_mode: str | None = None, out: Any = None
+) -> Any:
+    if rounding_mode is not None or out is not None:
+        return NotImplemented
+    return _binary("/", input, other)
+
+
+_TORCH = {"+": torch.add, "-": torch.sub, "*": torch.mul, "/": torch.div}
+
+
+def _binary(symbol: str, left: Any, right: Any) -> Any:
+    is_scalar = [not isinstance(t, Tensor) or t.dim() == 0 for t in (left, right)]
+    both_sparse = isinstance(left, SparseTensor) and isinstance(right, SparseTensor)
+    if any(is_scalar) or both_sparse:
+        made = _of_one_pattern(symbol, left, right, any(is_scalar))
+        if made is not NotImplemented or any(is_scalar):
+            return made
+    if symbol == "/" and isinstance(right, SparseTensor):
+        # Where both are absent it would be 0 / 0.
+        return NotImplemented
+    dtype = torch.promote_types(left.dtype, right.dtype)
+    if symbol == "/" and not (dtype.is_floating_point or dtype.is_complex):
+        dtype = torch.get_default_dtype()
+    return _broadcast(symbol, left.to(dtype), right.to(dtype))
+
+
+def _of_one_pattern(symbol: str, left: Any, right: Any, is_scalar: bool) -> Any:
+    """Compute a function of numbers and tensors of one pattern.
+
+    A number makes no dense tensor of a sparse one behind a user's back: what it leaves
+    of unstored entries must be 0.
+    """
+    function = _TORCH[symbol]
+    has_fill = any(getattr(t, "_fill", 0) != 0 for t in (left, right))
+    keeps = (
+        (symbol == "*" or (symbol == "/" and isinstance(left, SparseTensor)))
+        if is_scalar
+        else symbol != "/"
+    )
+    if has_fill or not keeps:
+        return on_values(function, (left, right), {})
+    sparse = left if isinstance(left, SparseTensor) else right
+    if not is_scalar and not sparse.pattern.same_as(right.pattern):
+        return NotImplemented
+    values = function(
+        left.values() if isinstance(left, SparseTensor) else left,
+        right.values() if isinstance(right, SparseTensor) else right,
+    )
+    return SparseTensor(sparse.pattern, values)
+
+
+def _broadcast(symbol: str, left: Tensor, right: Tensor) -> Any:
+    shapes = tuple(left.shape), tuple(right.shape)
+    ndim = max(map(len, shapes))
+    padded = [(None,) * (ndim - len(shape)) + shape for shape in shapes]
+    indices: list[list[int]] = []
+    operands = []
+    for tensor, own, other in zip((left, right), padded, reversed(padded), strict=True):
+        missing = ndim - tensor.dim()
+        dropped = [
+            n - missing
+            for n in range(ndim)
+            if own[n] == 1 and other[n] not in (1, None)
+        ]
+        operands.append(_dropped(tensor, dropped))
+        indices.append([n for n in range(missing, ndim) if n - missing not in dropped])
+    for a, b in zip(*padded, strict=True):
+        if None not in (a, b) and 1 not in (a, b) and a != b:
+            raise ShapeError(
+                f"{symbol}: expected shapes that broadcast together, got {shapes[0]} "
+                f"and {shapes[1]}"
+            )
+    expression = _expression(symbol, ndim, tuple(indices[0]), tuple(indices[1]))
+    return compute(expression, operands)
+
+
+def _dropped(tensor: Tensor, axes: list[int]) -> Tensor:
+    """Leave dimensions of extent 1 out; to add up one element changes nothing."""
+    if not axes:
+        return tensor
+    if isinstance(tensor, SparseTensor):
+        return torch.sum(tensor, axes)
+    return tensor.squeeze(axes)
+
+
+@lru_cache(maxsize=512)
+def _expression(
+    symbol: str, ndim: int, left: tuple[int, ...], right: tuple[int, ...]
+) -> Expression:
+    target, a, b = (
+        ",".join(f"i{n}" for n in numbers) for numbers in (range(ndim), left, right)
+    )
+    return assignment_expression(f"C[{target}] = A[{a}] {symbol} B[{b}]")

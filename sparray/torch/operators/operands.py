@@ -1,0 +1,84 @@
+"""Tensors of both kinds as the operands of an expression."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from sparray.errors import DTypeError, ShapeError, UnsupportedError
+from sparray.expression import Expression
+from sparray.formats.format import Format
+from sparray.torch.autograd import check_operand, evaluate
+from sparray.torch.pattern import Pattern
+from sparray.torch.tensor import SparseTensor
+
+__all__ = ["compute", "dimension", "one_dtype"]
+
+
+def compute(
+    expression: Expression,
+    operands: Sequence[torch.Tensor],
+    format: Format | None = None,
+) -> Any:
+    """Compute an expression of dense and sparse tensors, part of the graph.
+
+    Returns
+    -------
+    torch.Tensor or SparseTensor
+        By the result's format.
+
+    Raises
+    ------
+    UnsupportedError
+        If an operand has a fill value, or there is no kernel.
+    """
+    tensors: list[torch.Tensor] = []
+    patterns: list[Pattern | None] = []
+    for number, operand in enumerate(operands):
+        if isinstance(operand, SparseTensor):
+            if operand._fill != 0:
+                raise UnsupportedError(
+                    f"{expression.text}: expected operands with fill value 0, got "
+                    f"{operand._fill} in {expression.tensors[number]}"
+                )
+            tensors.append(operand._values)
+            patterns.append(operand._pattern)
+        else:
+            check_operand(expression.tensors[number], operand)
+            tensors.append(operand)
+            patterns.append(None)
+    values, pattern = evaluate(expression, tensors, patterns, format)
+    return values if pattern is None else SparseTensor(pattern, values)
+
+
+def one_dtype(name: str, *operands: torch.Tensor) -> None:
+    """Raise unless all operands have one dtype, as torch's products require.
+
+    Raises
+    ------
+    DTypeError
+        If they differ.
+    """
+    first = operands[0].dtype
+    for operand in operands[1:]:
+        if operand.dtype != first:
+            given = " and ".join(str(operand.dtype) for operand in operands)
+            raise DTypeError(
+                f"{name}: expected operands of one dtype, got {given} "
+                "(operand.to(dtype) converts one)"
+            )
+
+
+def dimension(name: str, number: int, ndim: int) -> int:
+    """Return the number of a dimension, counted from the first.
+
+    Raises
+    ------
+    ShapeError
+        If there is no such dimension.
+    """
+    if not -ndim <= number < ndim:
+        raise ShapeError(
+            f"{name}: expected a dimension from {-ndim} to {ndim - 1}, got {number}"
+        )
+    return number % ndim

@@ -1,0 +1,200 @@
+"""Which entries a tensor stores: everything about it but the values."""
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from sparray.errors import FormatError, InvalidBufferError
+from sparray.execution import operand_key
+from sparray.formats.format import Format
+from sparray.formats.packing import LevelBuffers
+from sparray.sparse_array import SparseArray
+
+__all__ = ["Pattern", "as_numpy", "as_tensor_of"]
+
+
+class Pattern:
+    """Format, shape and level buffers; immutable, and shared by many tensors.
+
+    Parameters
+    ----------
+    array : SparseArray
+        Its level buffers are shared; its values are not looked at.
+
+    Raises
+    ------
+    FormatError
+        If the format may repeat coordinates, or does not keep them in order: the
+        gradient of each stored value would have no place of its own.
+
+    Notes
+    -----
+    What is derived from a pattern (its transposition, ones at each of its entries,
+    another order of its entries) is made once and kept.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "_addresses",
+        "_kept",
+        "_keys",
+        "format",
+        "levels",
+        "n_values",
+        "shape",
+    )
+
+    def __init__(self, array: SparseArray) -> None:
+        _check_format(array.format)
+        self.format = array.format
+        self.shape = array.shape
+        self.levels: LevelBuffers = array._levels
+        self.n_values = len(array.values)
+        self._addresses = array._addresses[:-1]
+        self._keys: dict[np.dtype[Any], Hashable] = {}
+        self._kept: dict[Hashable, Any] = {}
+
+    def array(self, values: npt.NDArray[Any]) -> SparseArray:
+        """Return the array with this pattern and these values; nothing is copied."""
+        made = SparseArray._from_trusted(
+            self.format, self.shape, self.levels, values, values.dtype.type(0)
+        )
+        # A warm call of a tiny kernel is half as long with these known beforehand.
+        made._cached_addresses = (
+            *self._addresses,
+            values.__array_interface__["data"][0],
+        )
+        key = self._keys.get(values.dtype)
+        if key is None:
+            key = self._keys[values.dtype] = operand_key(
+                self.format, values.dtype, made.index_dtype, self.n_values, 0
+            )
+        made._cached_key = key
+        return made
+
+    def check_values(self, values: torch.Tensor) -> None:
+        """Raise unless a tensor has one value for each stored entry.
+
+        Raises
+        ------
+        InvalidBufferError
+            If it has another shape.
+        """
+        if tuple(values.shape) != (self.n_values,):
+            raise InvalidBufferError(
+                f"values: expected shape ({self.n_values},), one for each stored "
+                f"entry, got {tuple(values.shape)}"
+            )
+
+    def kept(self, key: Hashable, make: Callable[[], Any]) -> Any:
+        """Return what `make` made when it was first asked for under a key."""
+        made = self._kept.get(key)
+        if made is None:
+            made = self._kept.setdefault(key, make())
+        return made
+
+    @property
+    def ones(self) -> torch.Tensor:
+        """True for each stored entry: the values of a mask."""
+        made: torch.Tensor = self.kept(
+            "ones", lambda: torch.ones(self.n_values, dtype=torch.bool)
+        )
+        return made
+
+    def permuted(self, dimensions: Sequence[int]) -> "Pattern":
+        """Return the pattern of a transposition; all buffers are shared."""
+        key = tuple(dimensions)
+        made: Pattern = self.kept(key, lambda: self._permuted(key))
+        return made
+
+    def _permuted(self, dimensions: tuple[int, ...]) -> "Pattern":
+        order = [dimensions.index(dimension) for dimension in self.format.order]
+        shape = tuple(self.shape[dimension] for dimension in dimensions)
+        made = self._like(Format(self.format.levels, order), shape)
+        inverse = tuple(int(n) for n in np.argsort(dimensions))
+        made._kept[inverse] = self
+        return made
+
+    def _like(self, format: Format, shape: tuple[int, ...]) -> Self:
+        values = np.empty(self.n_values, bool)
+        return type(self)(
+            SparseArray._from_trusted(format, shape, self.levels, values, False)
+        )
+
+    def same_as(self, other: "Pattern") -> bool:
+        """Tell whether both store the same coordinates in the same way.
+
+        Constant time for shared buffers, else linear in the stored entries.
+        """
+        if self is other:
+            return True
+        if (self.format, self.shape, self.n_values) != (
+            other.format,
+            other.shape,
+            other.n_values,
+        ):
+            return False
+        if self.levels is other.levels:
+            return True
+        return all(
+            mine[role] is others[role] or np.array_equal(mine[role], others[role])
+            for mine, others in zip(self.levels, other.levels, strict=True)
+            for role in mine
+        )
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        # What is derived from the pattern is left behind, and addresses are not
+        # those of another process.
+        parts = (self.format, self.shape, self.levels, self.n_values)
+        return _restore, parts
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        # It never changes.
+        return self
+
+    def __repr__(self) -> str:
+        name = self.format.name or str(self.format)
+        return f"<Pattern {name}, shape {self.shape}: {self.n_values} stored entries>"
+
+
+def _restore(
+    format: Format, shape: tuple[int, ...], levels: LevelBuffers, n_values: int
+) -> Pattern:
+    values = np.empty(n_values, bool)
+    return Pattern(SparseArray._from_trusted(format, shape, levels, values, False))
+
+
+def _check_format(format: Format) -> None:
+    if format.is_dense:
+        raise FormatError(
+            f"format: expected one that stores some of the entries, got {format}; a "
+            "torch.Tensor is the dense one"
+        )
+    if not (format.unique and format.is_sorted):
+        raise FormatError(
+            "format: expected one whose levels are ordered and unique, so that each "
+            f"stored value has its own gradient, got {format}"
+        )
+
+
+def as_numpy(tensor: torch.Tensor) -> npt.NDArray[Any]:
+    """Return a dense CPU tensor as an array that shares its memory, without grad."""
+    tensor = tensor.detach()
+    if tensor.is_conj() or tensor.is_neg():
+        tensor = tensor.resolve_conj().resolve_neg()
+    array: npt.NDArray[Any] = tensor.numpy()
+    return array
+
+
+def as_tensor_of(array: npt.NDArray[Any]) -> torch.Tensor:
+    """Return a tensor that shares an array's memory; a read-only one is copied.
+
+    Torch has no read-only tensors, and writing through one would change what an
+    owner has promised not to.
+    """
+    if not array.flags.writeable or any(stride < 0 for stride in array.strides):
+        array = array.copy()
+    return torch.from_numpy(array)

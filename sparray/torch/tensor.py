@@ -1,0 +1,342 @@
+"""The sparse tensor: a pattern, and its values in torch's autograd graph."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Self
+
+import torch
+
+from sparray.errors import DTypeError, ShapeError, UnsupportedError
+from sparray.formats.format import Format
+from sparray.sparse_array import SparseArray
+from sparray.torch.autograd import DTYPES, check_operand
+from sparray.torch.pattern import Pattern, as_numpy
+
+__all__ = ["SparseTensor", "check_differentiable"]
+
+
+class SparseTensor(torch.Tensor):
+    """A tensor that stores some of its entries, in the way its format says.
+
+    Made by `sparray.torch.tensor`, `as_tensor` and `from_buffers`.
+
+    Parameters
+    ----------
+    pattern : Pattern
+        Which entries are stored; it never changes, and is shared.
+    values : torch.Tensor, dtype[n]
+        One value for each stored entry. They are the part that autograd and optimizers
+        see: a leaf, or any tensor of a graph.
+    fill_value : scalar
+        What every other entry is: 0, unless an element-wise function made it something
+        else.
+
+    Notes
+    -----
+    It has no storage of its own as a `torch.Tensor`: torch's functions find it through
+    ``__torch_function__``, and what would reach past that raises.
+    """
+
+    _pattern: Pattern
+    _values: torch.Tensor
+    _fill: Any
+
+    @staticmethod
+    def __new__(
+        cls, pattern: Pattern, values: torch.Tensor, fill_value: Any = 0
+    ) -> "SparseTensor":
+        """Wrap a pattern and values that are known to fit together."""
+        try:
+            self = torch.Tensor._make_wrapper_subclass(
+                cls, pattern.shape, dtype=values.dtype
+            )
+        except RuntimeError as error:
+            raise ShapeError(
+                f"shape: expected one whose number of elements torch can count, got "
+                f"{pattern.shape} ({error})"
+            ) from None
+        self._pattern = pattern
+        self._values = values
+        self._fill = fill_value
+        return self
+
+    def __init__(
+        self, pattern: Pattern, values: torch.Tensor, fill_value: Any = 0
+    ) -> None:
+        """Do nothing: `__new__` has done it."""
+
+    @classmethod
+    def __torch_function__(
+        cls,
+        func: Callable[..., Any],
+        types: Sequence[type],
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:
+        return _search(func, args, kwargs or {})
+
+    @classmethod
+    def __torch_dispatch__(
+        cls,
+        func: Callable[..., Any],
+        types: Sequence[type],
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:
+        raise UnsupportedError(
+            f"{func}: expected a function that asks __torch_function__, got one that "
+            "reads a SparseTensor as a dense tensor; pass W.values() or W.to_dense()"
+        )
+
+    # What it is.
+
+    @property
+    def format(self) -> Format:
+        """How entries are stored."""
+        return self._pattern.format
+
+    @property
+    def pattern(self) -> Pattern:
+        """Which entries are stored."""
+        return self._pattern
+
+    @property
+    def fill_value(self) -> Any:
+        """What every entry is that is not stored."""
+        return self._fill
+
+    @property
+    def nnz(self) -> int:
+        """Number of stored entries, explicit zeros included."""
+        return self._pattern.n_values
+
+    @property
+    def dtype(self) -> torch.dtype:  # type: ignore[override]
+        """The dtype of the values."""
+        return self._values.dtype
+
+    def values(self) -> torch.Tensor:
+        """Return the stored values, part of the autograd graph: ``dtype[n]``.
+
+        Of a leaf it is the leaf itself, so that an optimizer may step on it.
+        """
+        return self._values
+
+    def with_values(self, values: torch.Tensor) -> "SparseTensor":
+        """Return a tensor with this pattern and other values, part of their graph.
+
+        Raises
+        ------
+        InvalidBufferError
+            If there is not one value for each stored entry.
+        DTypeError, UnsupportedError
+            If kernels cannot read them.
+        """
+        self._pattern.check_values(values)
+        check_operand("values", values)
+        return SparseTensor(self._pattern, values, self._fill)
+
+    def to_array(self) -> SparseArray:
+        """Return the SparseArray that shares this tensor's pattern and values."""
+        array = self._pattern.array(as_numpy(self._values.contiguous()))
+        if self._fill != 0:
+            array._fill_value = array.dtype.type(self._fill)
+            array._cached_key = None
+        return array
+
+    def to_dense(  # type: ignore[override]
+        self, dtype: torch.dtype | None = None, *, masked_grad: bool | None = None
+    ) -> torch.Tensor:
+        """Return a strided tensor of every element, part of the graph.
+
+        The gradient of a stored value is that of its element. ``masked_grad`` is there
+        for `torch.Tensor.to_dense`, whose two meanings are one here.
+        """
+        from sparray.torch.operators.conversions import to_dense  # it takes tensors
+
+        dense = to_dense(self)
+        return dense if dtype is None else dense.to(dtype)
+
+    def todense(self) -> torch.Tensor:
+        """Return a strided tensor of every element, part of the graph."""
+        return self.to_dense()
+
+    def to_format(self, format: str | Format) -> "SparseTensor":
+        """Return the tensor in another format, part of the graph."""
+        from sparray.torch.operators.conversions import to_format  # it takes tensors
+
+        return to_format(self, format)
+
+    # Autograd, which knows the values alone.
+
+    @property
+    def requires_grad(self) -> bool:  # type: ignore[override]
+        """Whether the values' gradient is computed."""
+        return self._values.requires_grad
+
+    @requires_grad.setter
+    def requires_grad(self, wanted: bool) -> None:
+        self.requires_grad_(wanted)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Self:
+        """Make the values a leaf whose gradient is computed, or no longer.
+
+        Raises
+        ------
+        DTypeError
+            If the values are integers or bools.
+        """
+        check_differentiable(self._values, requires_grad)
+        self._values.requires_grad_(requires_grad)
+        return self
+
+    @property
+    def is_leaf(self) -> bool:  # type: ignore[override]
+        """Whether the values are a leaf of the graph."""
+        return self._values.is_leaf
+
+    @property
+    def grad_fn(self) -> Any:
+        """What made the values."""
+        return self._values.grad_fn
+
+    @property
+    def retains_grad(self) -> bool:  # type: ignore[override]
+        """Whether the values keep their gradient though they are no leaf."""
+        return self._values.retains_grad
+
+    def retain_grad(self) -> None:
+        """Make the values keep their gradient though they are no leaf."""
+        self._values.retain_grad()
+
+    @property
+    def grad(self) -> "SparseTensor | None":  # type: ignore[override]
+        """The gradient at the stored entries: the same pattern, or None."""
+        grad = self._values.grad
+        return None if grad is None else SparseTensor(self._pattern, grad)
+
+    @grad.setter
+    def grad(self, grad: "SparseTensor | torch.Tensor | None") -> None:
+        self._values.grad = None if grad is None else self._values_like(grad)
+
+    @grad.deleter
+    def grad(self) -> None:
+        self._values.grad = None
+
+    def backward(  # type: ignore[override]
+        self, gradient: torch.Tensor | None = None, **options: Any
+    ) -> None:
+        """Compute gradients from a gradient of this tensor's values.
+
+        Parameters
+        ----------
+        gradient : SparseTensor or torch.Tensor, optional
+            With this tensor's pattern, or one value for each stored entry.
+        **options
+            As for `torch.Tensor.backward`.
+        """
+        given = None if gradient is None else self._values_like(gradient)
+        self._values.backward(given, **options)
+
+    def register_hook(self, hook: Callable[..., Any]) -> Any:
+        """Call a function with the gradient, a SparseTensor, when it is computed."""
+
+        def on_values(grad: torch.Tensor) -> torch.Tensor | None:
+            made = hook(SparseTensor(self._pattern, grad))
+            return None if made is None else self._values_like(made)
+
+        return self._values.register_hook(on_values)
+
+    def _values_like(self, other: torch.Tensor) -> torch.Tensor:
+        """Return the values of a tensor that has this pattern."""
+        if isinstance(other, SparseTensor):
+            if not self._pattern.same_as(other._pattern):
+                raise ShapeError(
+                    f"expected a tensor with the pattern of {self._pattern}, got one "
+                    f"of {other._pattern}"
+                )
+            return other._values
+        self._pattern.check_values(other)
+        return other
+
+    # Copies.
+
+    @property
+    def data(self) -> "SparseTensor":  # type: ignore[override]
+        """The tensor without the graph; it shares the values."""
+        return SparseTensor(self._pattern, self._values.detach(), self._fill)
+
+    @data.setter
+    def data(self, other: torch.Tensor) -> None:
+        values = self._values_like(other)
+        check_operand("data", values)
+        self._values.data = values
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "SparseTensor":
+        known: SparseTensor | None = memo.get(id(self))
+        if known is not None:
+            return known
+        made = SparseTensor(self._pattern, self._values.__deepcopy__(memo), self._fill)
+        made.__dict__.update(
+            (name, value)
+            for name, value in self.__dict__.items()
+            if name not in made.__dict__
+        )
+        memo[id(self)] = made
+        return made
+
+    def __copy__(self) -> "SparseTensor":
+        return SparseTensor(self._pattern, self._values, self._fill)
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        state = {
+            name: value
+            for name, value in self.__dict__.items()
+            if name not in ("_pattern", "_values", "_fill")
+        }
+        parts = (self._pattern, self._values, self._fill, state)
+        return _restore, parts
+
+    def __repr__(self, *, tensor_contents: Any = None) -> str:
+        name = self.format.name or str(self.format)
+        parts = [f"{name}, shape {tuple(self._pattern.shape)}", f"nnz={self.nnz}"]
+        if self._fill != 0:
+            parts.append(f"fill_value={self._fill}")
+        if self.grad_fn is not None:
+            parts.append(f"grad_fn=<{type(self.grad_fn).__name__}>")
+        elif self.requires_grad:
+            parts.append("requires_grad=True")
+        return f"SparseTensor({', '.join(parts)},\n  values={self._values.detach()!r})"
+
+
+def _restore(
+    pattern: Pattern, values: torch.Tensor, fill_value: Any, state: dict[str, Any]
+) -> SparseTensor:
+    made = SparseTensor(pattern, values, fill_value)
+    made.__dict__.update(state)
+    return made
+
+
+def _search(
+    func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    from sparray.torch.dispatch import search  # it takes tensors
+
+    return search(func, args, kwargs)
+
+
+def check_differentiable(values: torch.Tensor, requires_grad: bool) -> None:
+    """Raise if a gradient is wanted of values that have none.
+
+    Raises
+    ------
+    DTypeError
+        If the values are integers or bools.
+    """
+    if requires_grad and not (values.is_floating_point() or values.is_complex()):
+        works = ", ".join(
+            sorted(str(d) for d in DTYPES if d.is_floating_point or d.is_complex)
+        )
+        raise DTypeError(
+            f"requires_grad: expected a dtype that has gradients ({works}), got "
+            f"{values.dtype}"
+        )
