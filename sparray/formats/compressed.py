@@ -47,6 +47,9 @@ class Compressed(PositionIterable, Appendable):
     ) -> Bounds:
         return Bounds(view.load("pos", parent_begin), view.load("pos", parent_end))
 
+    def size(self, view: LevelView, parent_size: ir.Expr) -> ir.Expr:
+        return view.load("pos", parent_size)
+
     def coordinate(self, view: LevelView, position: ir.Expr) -> ir.Expr:
         return view.load("crd", position)
 

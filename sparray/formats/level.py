@@ -173,6 +173,10 @@ class Level:
             if not getattr(self, word)
         )
 
+    def size(self, view: LevelView, parent_size: ir.Expr) -> ir.Expr:
+        """Return the number of positions below the first ``parent_size`` parents."""
+        raise NotImplementedError
+
     def pack(
         self,
         parents: npt.NDArray[np.int64],
@@ -260,10 +264,6 @@ class Insertable(Level):
     """A level of an output that is written at located positions, in any order."""
 
     __slots__ = ()
-
-    def size(self, view: LevelView, parent_size: ir.Expr) -> ir.Expr:
-        """Return the number of positions below ``parent_size`` parents."""
-        raise NotImplementedError
 
 
 class Appendable(Level):

@@ -47,6 +47,9 @@ class Singleton(PositionIterable, Appendable):
     ) -> Bounds:
         return Bounds(parent_begin, parent_end)
 
+    def size(self, view: LevelView, parent_size: ir.Expr) -> ir.Expr:
+        return parent_size
+
     def coordinate(self, view: LevelView, position: ir.Expr) -> ir.Expr:
         return view.load("crd", position)
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from collections.abc import Sequence as Seq
+from dataclasses import replace
 from functools import singledispatch
 
 from sparray.compiler.cin.nodes import (
@@ -138,7 +139,7 @@ def _(
     body = restrict(statement.body, missing, dtypes)
     if body is None:
         return None
-    return Forall(statement.index, body, statement.parallel, statement.vector)
+    return replace(statement, body=body)
 
 
 @restrict.register
@@ -146,9 +147,7 @@ def _(statement: Tiles, missing: Seq[Access], dtypes: Mapping[str, str]) -> Stmt
     body = restrict(statement.body, missing, dtypes)
     if body is None:
         return None
-    return Tiles(
-        statement.index, statement.inner, statement.sizes, body, statement.parallel
-    )
+    return replace(statement, body=body)
 
 
 @restrict.register

@@ -49,13 +49,15 @@ class Forall(Stmt):
     """The body for every value of an index.
 
     ``parallel`` splits the loop over threads in chunks of equal stored entries;
-    ``vector`` asks for vector instructions.
+    ``vector`` asks for vector instructions; ``prefetch`` is how many positions ahead
+    of a walked operand the rows that others have there are brought near (0: none).
     """
 
     index: str
     body: Stmt
     parallel: bool = False
     vector: bool = False
+    prefetch: int = 0
 
 
 @dataclass(frozen=True, slots=True)

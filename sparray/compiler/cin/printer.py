@@ -111,6 +111,8 @@ def _head(statement: Forall | Tiles) -> str:
         notes.append("parallel")
     if isinstance(statement, Forall) and statement.vector:
         notes.append("vector")
+    if isinstance(statement, Forall) and statement.prefetch:
+        notes.append(f"prefetch {statement.prefetch}")
     return f"∀{statement.index}[{'; '.join(notes)}]" if notes else f"∀{statement.index}"
 
 

@@ -285,6 +285,12 @@ def _(node: ir.Sort, state: _State) -> None:
 
 
 @_execute.register
+def _(node: ir.Prefetch, state: _State) -> None:
+    # Nothing is read, but a prefetch that points nowhere would be a mistake.
+    state.window(node.buffer.name, int(_evaluate(node.index, state)), 1, write=False)
+
+
+@_execute.register
 def _(node: ir.Comment, state: _State) -> None:
     pass
 

@@ -4,7 +4,7 @@ The whole grammar::
 
     Function   ::= name(Buffer | Var ...) { Block }
     statement  ::= Block | Declare | Assign | Store | For | While | If | Parallel
-                 | Allocate | Free | Sort | Comment
+                 | Allocate | Free | Sort | Prefetch | Comment
     expression ::= Literal | Var | Load | Unary | Binary | Select | Cast
                  | Broadcast | ReduceLanes | Search
 
@@ -35,6 +35,7 @@ __all__ = [
     "Literal",
     "Load",
     "Parallel",
+    "Prefetch",
     "ReduceLanes",
     "Search",
     "Select",
@@ -300,6 +301,14 @@ class Sort(Stmt):
 
     buffer: Buffer
     count: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Prefetch(Stmt):
+    """Bring the cache line with ``buffer[index]`` near; the result is the same."""
+
+    buffer: Buffer
+    index: Expr
 
 
 @dataclass(frozen=True, slots=True)

@@ -176,6 +176,11 @@ def _(node: ir.Sort) -> Iterator[str]:
 
 
 @_lines.register
+def _(node: ir.Prefetch) -> Iterator[str]:
+    yield f"prefetch {node.buffer.name}[{print_expression(node.index)}]"
+
+
+@_lines.register
 def _(node: ir.Comment) -> Iterator[str]:
     for text in node.text.splitlines():
         yield f"# {text}"

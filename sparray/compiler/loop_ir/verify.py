@@ -128,6 +128,9 @@ class _Checker:
                 self.index("count", count)
                 _expect(buffer.writable, f"{buffer.name} is not writable")
                 _expect_integers(buffer)
+            case ir.Prefetch(buffer, index):
+                self.buffer(buffer)
+                self.index("index", index)
             case ir.Comment():
                 pass
             case _:

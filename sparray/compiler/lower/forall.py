@@ -15,6 +15,7 @@ from sparray.compiler.loop_ir import nodes as ir
 from sparray.compiler.loop_ir.builder import add, equal, less, literal, minimum
 from sparray.compiler.lower.access import advance, is_walked
 from sparray.compiler.lower.context import Context
+from sparray.compiler.lower.prefetch import lower_prefetch
 from sparray.compiler.lower.scope import Scope
 from sparray.compiler.lower.statement import lower_statement, lowers
 from sparray.compiler.lower.walker import Walker, walker
@@ -108,6 +109,7 @@ def lower_positions(
     b = ctx.builder
     if w.unique:
         with b.loop(w.hint, begin, end) as p:
+            lower_prefetch(statement, w, p, scope, ctx)
             v = b.declare(statement.index, w.coordinate(p))
             inside = w.enter(scope, v, p, None)
             lower_body(statement.index, statement.body, v, inside, ctx)

@@ -87,7 +87,7 @@ def _lower_phase(
     ctx = Context(problem, phase, vector_bytes, builder, output)
     ctx.dtypes.update((name, spec.dtype) for name, spec in problem.operands)
     ctx.dtypes.update(
-        (where.workspace.name, where.workspace.dtype) for where in workspaces(statement)
+        (made.workspace.name, made.workspace.dtype) for made in workspaces(statement)
     )
     scope = advance(start(accesses(problem.assignment.value), Scope()), ctx)
     lists = list(list_workspaces(statement))

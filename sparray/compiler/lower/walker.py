@@ -39,6 +39,14 @@ class LevelWalker:
         """Return the coordinate at a position."""
         return self.level.coordinate(self.view, position)
 
+    def size(self, ctx: Context) -> ir.Expr:
+        """Return the number of positions of the whole level."""
+        count: ir.Expr = literal(1)
+        for depth in range(self.depth + 1):
+            level = ctx.level(self.access.tensor, depth)
+            count = level.size(ctx.view(self.access, depth), count)
+        return count
+
     def enter(
         self, scope: Scope, coordinate: ir.Expr, begin: ir.Expr, end: ir.Expr | None
     ) -> Scope:

@@ -66,11 +66,7 @@ def _lower_scalar(statement: Where, scope: Scope, ctx: Context) -> None:
     b = ctx.builder
     name = statement.workspace.name
     access = target_access(statement.producer)
-    flagged = (
-        ctx.output.sparse
-        and not is_number(statement.producer)
-        and may_be_empty(statement.producer, scope, ctx)
-    )
+    flagged = ctx.output.sparse and may_be_empty(statement.producer, scope, ctx)
     if ctx.counting and not flagged:
         ctx.scalars[name] = (None, None)
         lower_statement(statement.consumer, _side(statement.consumer, scope, ctx), ctx)
@@ -90,20 +86,6 @@ def _lower_scalar(statement: Where, scope: Scope, ctx: Context) -> None:
     if without is not None:
         with b.otherwise():
             lower_statement(without, _side(without, scope, ctx), ctx)
-
-
-def is_number(producer: Stmt) -> bool:
-    """Tell whether a producer's sum is the same at all coordinates of the target.
-
-    Such a sum is a number, as an operand without dimensions is: never absent.
-    """
-    loops = set()
-    inner = producer
-    while isinstance(inner, Forall):
-        loops.add(inner.index)
-        inner = inner.body
-    read = accesses(effective_value(producer))
-    return all(index in loops for access in read for index in access.indices)
 
 
 def may_be_empty(producer: Stmt, scope: Scope, ctx: Context) -> bool:

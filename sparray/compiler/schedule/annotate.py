@@ -1,6 +1,7 @@
 """Rewrite one loop of a statement, wherever it stands."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from sparray.compiler.cin.nodes import (
     Assign,
@@ -19,19 +20,15 @@ def rewrite_loops(statement: Stmt, rewrite: Callable[[Forall], Forall]) -> Stmt:
     """Return the statement with a function applied to each of its `Forall` nodes."""
     if isinstance(statement, Forall):
         body = rewrite_loops(statement.body, rewrite)
-        return rewrite(
-            Forall(statement.index, body, statement.parallel, statement.vector)
-        )
+        return rewrite(replace(statement, body=body))
     if isinstance(statement, Tiles):
         body = rewrite_loops(statement.body, rewrite)
-        return Tiles(
-            statement.index, statement.inner, statement.sizes, body, statement.parallel
-        )
+        return replace(statement, body=body)
     if isinstance(statement, Where):
-        return Where(
-            rewrite_loops(statement.consumer, rewrite),
-            rewrite_loops(statement.producer, rewrite),
-            statement.workspace,
+        return replace(
+            statement,
+            consumer=rewrite_loops(statement.consumer, rewrite),
+            producer=rewrite_loops(statement.producer, rewrite),
         )
     if isinstance(statement, Sequence):
         parts = (rewrite_loops(part, rewrite) for part in statement.statements)

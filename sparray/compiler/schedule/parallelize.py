@@ -1,6 +1,6 @@
 """The `parallelize` command: the outermost loop on several threads."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sparray.compiler.cin.nodes import Forall, Stmt
 from sparray.errors import ScheduleError
@@ -32,4 +32,4 @@ class Parallelize:
             raise ScheduleError(
                 f"parallelize: expected {self.index} to be the outermost loop"
             )
-        return Forall(statement.index, statement.body, True, statement.vector)
+        return replace(statement, parallel=True)

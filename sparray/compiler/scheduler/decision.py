@@ -17,6 +17,7 @@ from sparray.compiler.problem import Problem
 from sparray.compiler.schedule.accumulate import Accumulate
 from sparray.compiler.schedule.assemble import Assemble, Assembly
 from sparray.compiler.schedule.parallelize import Parallelize
+from sparray.compiler.schedule.prefetch import Prefetch
 from sparray.compiler.schedule.reorder import Reorder
 from sparray.compiler.schedule.tile import Tile
 from sparray.compiler.schedule.vectorize import Vectorize
@@ -30,15 +31,24 @@ from sparray.compiler.scheduler.cost_model import (
 from sparray.compiler.scheduler.loop_order import allowed_orders, constraints
 from sparray.compiler.scheduler.statistics import Statistics
 from sparray.compiler.scheduler.tiling import (
+    PREFETCH_DISTANCE,
     can_reduce_in_vectors,
     can_tile,
     tile_sizes,
 )
 from sparray.errors import UnsupportedError
 
-__all__ = ["Candidate", "Command", "Decision", "Reason", "best_candidate", "decide"]
+__all__ = [
+    "Candidate",
+    "Command",
+    "Decision",
+    "Reason",
+    "best_candidate",
+    "candidate_in",
+    "decide",
+]
 
-Command = Reorder | Accumulate | Tile | Vectorize | Parallelize
+Command = Reorder | Accumulate | Tile | Prefetch | Vectorize | Parallelize
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +148,13 @@ def best_candidate(problem: Problem, statistics: Statistics) -> Candidate | None
         if candidate is not None and (best is None or candidate.cost < best.cost):
             best = candidate
     return best
+
+
+def candidate_in(
+    order: Sequence[str], problem: Problem, statistics: Statistics
+) -> Candidate | None:
+    """Return the candidate with a given loop order, which the levels must allow."""
+    return _judge(tuple(order), _shape(problem.assignment), problem, statistics)
 
 
 def _stored_order(access: Access, problem: Problem) -> list[str]:
@@ -289,6 +306,14 @@ def _late_workspace(
             f"{inner} is contiguous in every operand that has it: sums of a tile stay "
             "in vector registers",
         )
+        gathered = order[-2]
+        walked, _ = walked_at(shape.merged, gathered, problem)
+        if len(walked) == 1:
+            apply(
+                Prefetch(gathered, PREFETCH_DISTANCE),
+                f"{walked[0].tensor} selects rows along {gathered} that the processor "
+                "cannot foresee",
+            )
         return True
     if shape.copies:
         apply(

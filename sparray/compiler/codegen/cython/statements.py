@@ -177,6 +177,17 @@ def _(node: ir.Sort, out: Writer) -> None:
 
 
 @statement.register
+def _(node: ir.Prefetch, out: Writer) -> None:
+    name = out.support.define(
+        "sp_prefetch",
+        "#define sp_prefetch(p) __builtin_prefetch(p)",
+        "void sp_prefetch(const void* p)",
+    )
+    address = f"{checked_name(node.buffer.name)} + {index_of(node.index, out.support)}"
+    out.line(f"{name}({address})")
+
+
+@statement.register
 def _(node: ir.Comment, out: Writer) -> None:
     for text in node.text.splitlines():
         out.line(comment_line(text))
