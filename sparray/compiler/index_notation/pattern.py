@@ -58,8 +58,7 @@ def evaluate_pattern(
     An entry is absent where the expression, with the literal 0 for every absent
     operand, simplifies to the literal 0. So products intersect, sums unite and
     ``exp`` stores everything, without this module knowing those operators. A
-    reduction stores what any of its terms stores; one without free indices is a
-    number, which is always there, as an operand without dimensions is. The work is exponential in the
+    reduction stores what any of its terms stores. The work is exponential in the
     number of accesses of one reduction-free part.
     """
     patterns = {name: np.asarray(p, dtype=bool) for name, p in patterns.items()}
@@ -132,8 +131,6 @@ def _stored_reduction(
 ) -> Labelled:
     stored = _stored(expr.operand, patterns, extents)
     kept = free_indices(expr)
-    if not kept:
-        return Labelled(np.ones((), bool), kept)
     axes = tuple(n for n, i in enumerate(stored.indices) if i in expr.indices)
     result: Any = stored.value.any(axis=axes)
     identity = operator(expr.op).identity

@@ -10,7 +10,7 @@ from sparray.compiler.lower.context import level_index
 from sparray.compiler.merge_lattice import lattice
 from sparray.compiler.problem import Problem
 from sparray.compiler.schedule.assemble import Assembly
-from sparray.compiler.scheduler.temporaries import is_coordinate_list
+from sparray.compiler.scheduler.temporaries import can_assemble, is_coordinate_list
 from sparray.formats.level import Insertable, Locatable
 
 __all__ = ["Choice", "choose_assembly", "walked_at"]
@@ -82,10 +82,7 @@ def choose_assembly(
         for group in append_groups(spec)
         for depth in group
     ]
-    if any(
-        isinstance(spec.format.levels[depth], Locatable)
-        for depth in range(located_prefix(spec), spec.format.ndim)
-    ):
+    if not can_assemble(spec.format):
         return Choice(None, "a located level stands below an appended one")
     after = _after_reduction(order, reduced)
     if is_coordinate_list(spec.format) and not spec.format.is_sorted:

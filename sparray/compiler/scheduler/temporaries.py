@@ -6,11 +6,12 @@ from dataclasses import replace
 from sparray.compiler.problem import TensorSpec
 from sparray.formats.compressed import Compressed
 from sparray.formats.format import Format
-from sparray.formats.level import Level, PositionIterable
+from sparray.formats.level import Level, Locatable, PositionIterable
 from sparray.formats.named import named_format
 from sparray.formats.singleton import Singleton
 
 __all__ = [
+    "can_assemble",
     "coordinate_list",
     "is_coordinate_list",
     "reordered",
@@ -53,9 +54,21 @@ def is_coordinate_list(format: Format) -> bool:
     return not rest or not first.unique
 
 
+def can_assemble(format: Format) -> bool:
+    """Tell whether a result may have a format: its located levels stand first."""
+    located = [isinstance(level, Locatable) for level in format.levels]
+    return located == sorted(located, reverse=True)
+
+
 def reordered(spec: TensorSpec, order: Sequence[int]) -> TensorSpec:
-    """Return the spec with the same levels for the dimensions in another order."""
-    return replace(spec, format=Format(spec.format.levels, tuple(order)))
+    """Return a spec with the dimensions in another order.
+
+    The levels are the same, unless no conversion could make them.
+    """
+    levels = spec.format.levels
+    if not can_assemble(spec.format):
+        levels = (Compressed(),) * spec.format.ndim
+    return replace(spec, format=Format(levels, tuple(order)))
 
 
 def temporary_format(result: Format, ndim: int) -> Format:

@@ -1,0 +1,52 @@
+"""Conversions between formats as problems of their own: which there are, their cost."""
+
+from collections.abc import Sequence
+
+from sparray.compiler import names
+from sparray.compiler.index_notation.canonical import index_name
+from sparray.compiler.index_notation.nodes import Access, Assignment
+from sparray.compiler.problem import Problem, TensorSpec
+from sparray.compiler.scheduler.cost_model import COSTS
+from sparray.compiler.scheduler.decision import best_candidate
+from sparray.compiler.scheduler.statistics import Statistics
+
+__all__ = [
+    "conversion",
+    "conversion_cost",
+    "conversion_statistics",
+    "is_direct",
+]
+
+
+def conversion(spec: TensorSpec, wanted: TensorSpec) -> Problem:
+    """Return the problem ``out = A`` of a conversion."""
+    letters = tuple(map(index_name, range(spec.format.ndim)))
+    assignment = Assignment(Access(names.OUTPUT, letters), Access("A", letters))
+    return Problem(assignment, (("A", spec),), wanted)
+
+
+def conversion_statistics(statistics: Statistics, indices: Sequence[str]) -> Statistics:
+    """Return sizes for a conversion: those of the largest operand."""
+    extent = max(statistics.extents.values(), default=1)
+    stored = max((c[-1] for c in statistics.positions.values() if c), default=1)
+    return Statistics(
+        dict.fromkeys(indices, extent),
+        {name: [stored] * len(indices) for name in ("A", names.OUTPUT)},
+    )
+
+
+def is_direct(statistics: Statistics, spec: TensorSpec, wanted: TensorSpec) -> bool:
+    """Tell whether one kernel converts a spec to another."""
+    problem = conversion(spec, wanted)
+    target = problem.assignment.target
+    sizes = conversion_statistics(statistics, target.indices)
+    return best_candidate(problem, sizes) is not None
+
+
+def conversion_cost(
+    statistics: Statistics, spec: TensorSpec, wanted: TensorSpec
+) -> float:
+    """Return the cost per entry of a conversion."""
+    if is_direct(statistics, spec, wanted):
+        return COSTS["convert"]
+    return COSTS["convert"] + COSTS["sort"]

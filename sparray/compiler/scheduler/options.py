@@ -1,0 +1,220 @@
+"""Enumerate the ways to compute a problem by one kernel and conversions around it."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import permutations
+
+from sparray.compiler.cin.concretize import split_reductions
+from sparray.compiler.index_notation.nodes import Access
+from sparray.compiler.index_notation.simplify import (
+    accesses,
+    contains_reduce,
+    substitute,
+)
+from sparray.compiler.problem import Problem, TensorSpec
+from sparray.compiler.scheduler.conversions import conversion_cost, is_direct
+from sparray.compiler.scheduler.cost_model import COSTS, estimate_loops
+from sparray.compiler.scheduler.decision import (
+    Candidate,
+    best_candidate,
+    candidate_in,
+)
+from sparray.compiler.scheduler.loop_order import constraints, violated
+from sparray.compiler.scheduler.statistics import Statistics
+from sparray.compiler.scheduler.temporaries import (
+    coordinate_list,
+    is_coordinate_list,
+    reordered,
+    sorted_spec,
+)
+
+__all__ = ["Option", "options", "result_entries"]
+
+_MOST_REORDERED = 4
+_MOST_PERMUTED = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One way to compute a problem.
+
+    Attributes
+    ----------
+    problem : Problem
+        What the kernel computes: some specs may differ from the original ones.
+    candidate : Candidate
+        The kernel's loop order and way of assembly.
+    cost : float
+        Conversions included.
+    convert : mapping of str to TensorSpec
+        What operands are converted to first.
+    final : TensorSpec or None
+        What the kernel's result is converted to.
+    sort : bool
+        The kernel's result is a list of coordinates, to be sorted before that.
+    """
+
+    problem: Problem
+    candidate: Candidate
+    cost: float
+    convert: Mapping[str, TensorSpec]
+    final: TensorSpec | None = None
+    sort: bool = False
+
+
+def options(
+    problem: Problem, statistics: Statistics, *, direct_only: bool
+) -> Iterator[Option]:
+    """Yield ways to compute a problem by one kernel.
+
+    Parameters
+    ----------
+    problem : Problem
+        What to compute.
+    statistics : Statistics
+        Sizes of its operands.
+    direct_only : bool
+        Yield conversions of a single kernel only, where there are any: while a
+        conversion is planned, so that planning ends.
+    """
+    direct = best_candidate(problem, statistics)
+    if direct is not None:
+        yield Option(problem, direct, direct.cost, {})
+        if direct_only:
+            return
+    found = direct is not None
+    for option in _with_conversions(problem, statistics, direct_only):
+        found = True
+        yield option
+    if not found and not direct_only:
+        yield from _all_converted(problem, statistics)
+
+
+def _with_conversions(
+    problem: Problem, statistics: Statistics, direct_only: bool
+) -> Iterator[Option]:
+    yield from _converted_operands(problem, statistics, direct_only)
+    if not problem.output.format.is_dense:
+        entries = result_entries(problem, statistics)
+        yield from _converted_result(problem, statistics, direct_only, entries)
+        yield from _sorted_result(problem, statistics, entries)
+
+
+def _converted_operands(
+    problem: Problem, statistics: Statistics, direct_only: bool
+) -> Iterator[Option]:
+    """Yield an option for each other order of each sparse operand's levels."""
+    for access in accesses(problem.assignment.value):
+        name, spec = access.tensor, problem.specs[access.tensor]
+        if not 2 <= spec.format.ndim <= _MOST_REORDERED or spec.format.is_dense:
+            continue
+        stored = statistics.positions[name][-1]
+        for other in _other_orders(spec):
+            if direct_only and not is_direct(statistics, spec, other):
+                continue
+            changed = _respecified(problem, {name: other})
+            candidate = best_candidate(changed, statistics)
+            if candidate is not None:
+                cost = conversion_cost(statistics, spec, other) * stored
+                yield Option(changed, candidate, candidate.cost + cost, {name: other})
+
+
+def _converted_result(
+    problem: Problem, statistics: Statistics, direct_only: bool, entries: float
+) -> Iterator[Option]:
+    """Yield an option for each other order of the result's levels."""
+    output = problem.output
+    if output.format.ndim > _MOST_REORDERED:
+        return
+    for other in _other_orders(output):
+        if direct_only and not is_direct(statistics, other, output):
+            continue
+        changed = replace(problem, output=other)
+        candidate = best_candidate(changed, statistics)
+        if candidate is not None:
+            cost = conversion_cost(statistics, other, output) * entries
+            yield Option(changed, candidate, candidate.cost + cost, {}, output)
+
+
+def _sorted_result(
+    problem: Problem, statistics: Statistics, entries: float
+) -> Iterator[Option]:
+    """Yield the option to collect the result's entries in a list and sort them."""
+    output = problem.output
+    if is_coordinate_list(output.format) and not output.format.is_sorted:
+        return
+    repeated = contains_reduce(problem.assignment.value)
+    listed = coordinate_list(output, unique=not repeated)
+    if not is_direct(statistics, sorted_spec(listed), output):
+        return
+    changed = replace(problem, output=listed)
+    candidate = best_candidate(changed, statistics)
+    if candidate is not None:
+        total = candidate.cost + COSTS["sort"] * entries
+        yield Option(changed, candidate, total, {}, output, True)
+
+
+def _all_converted(problem: Problem, statistics: Statistics) -> Iterator[Option]:
+    """Yield an option for each order of the loops, all operands converted to it."""
+    read = accesses(problem.assignment.value)
+    for order in _orders(problem):
+        convert = {}
+        for access in read:
+            spec = problem.specs[access.tensor]
+            if violated(order, constraints(access, spec)):
+                dimensions = range(spec.format.ndim)
+                wanted = sorted(dimensions, key=_places(access, order).__getitem__)
+                convert[access.tensor] = reordered(spec, wanted)
+        changed = _respecified(problem, convert)
+        candidate = candidate_in(order, changed, statistics)
+        if candidate is not None:
+            cost = sum(
+                conversion_cost(statistics, problem.specs[name], wanted)
+                * statistics.positions[name][-1]
+                for name, wanted in convert.items()
+            )
+            yield Option(changed, candidate, candidate.cost + cost, convert)
+
+
+def _orders(problem: Problem) -> Iterator[tuple[str, ...]]:
+    """Yield orders of all loops; one of them suits any result."""
+    target = problem.assignment.target
+    stored = [target.indices[dimension] for dimension in problem.output.format.order]
+    _, reductions = split_reductions(problem.assignment.value)
+    summed = dict.fromkeys(i for item in reductions for i in item.reduce.indices)
+    order = (*stored, *summed)
+    if len(order) > _MOST_PERMUTED:
+        yield order
+        return
+    yield from permutations(order)
+
+
+def _places(access: Access, order: Sequence[str]) -> list[int]:
+    return [order.index(index) for index in access.indices]
+
+
+def _respecified(problem: Problem, specs: Mapping[str, TensorSpec]) -> Problem:
+    operands = tuple((name, specs.get(name, old)) for name, old in problem.operands)
+    return replace(problem, operands=operands)
+
+
+def _other_orders(spec: TensorSpec) -> Iterator[TensorSpec]:
+    order = spec.format.order
+    for permuted in permutations(order):
+        if permuted != order:
+            yield reordered(spec, permuted)
+
+
+def result_entries(problem: Problem, statistics: Statistics) -> float:
+    """Return the estimated number of entries of a problem's result.
+
+    It is that of its products: how many meet at one coordinate is not known.
+    """
+    value, reductions = split_reductions(problem.assignment.value)
+    terms = {item.workspace: item.reduce.operand for item in reductions}
+    order = [
+        *problem.assignment.target.indices,
+        *dict.fromkeys(i for item in reductions for i in item.reduce.indices),
+    ]
+    loops = estimate_loops(substitute(value, terms), order, problem, statistics)
+    return loops[-1].iterations if loops else 1.0
