@@ -1,0 +1,1 @@
+"""Benchmarks of sparray: `benchmarks/` for asv, `report` for tables of ratios."""

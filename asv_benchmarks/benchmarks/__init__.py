@@ -1,0 +1,1 @@
+"""One class per workload; see `docs/developer/performance.md`."""
