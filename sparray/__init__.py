@@ -3,6 +3,9 @@
 Importing this loads neither torch nor Cython.
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from sparray._kernels.threads import num_threads, set_num_threads
 from sparray.convert import (
     array,
@@ -12,15 +15,16 @@ from sparray.convert import (
     from_torch,
 )
 from sparray.formats.format import Format
-from sparray.functions.einsum import (
-    Kernel,
-    compile,
-    compute,
-    einsum,
-)
-from sparray.functions.explain import explain
+from sparray.functions.einsum import compute, einsum
 from sparray.reductions import sum_over as sum
 from sparray.sparse_array import SparseArray
+
+if TYPE_CHECKING:
+    from sparray.functions.compile import (
+        Kernel,
+        compile,
+    )
+    from sparray.functions.explain import explain
 
 __all__ = [
     "Format",
@@ -41,3 +45,20 @@ __all__ = [
 ]
 
 __version__ = "0.1.0"
+
+# These bring in the whole compiler, which a warm call does not need.
+_LAZY = {
+    "Kernel": "sparray.functions.compile",
+    "compile": "sparray.functions.compile",
+    "explain": "sparray.functions.explain",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LAZY:
+        return getattr(import_module(_LAZY[name]), name)
+    raise AttributeError(f"module 'sparray' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -12,8 +12,8 @@ from sparray.reductions import sum_over
 from sparray.results import wrap_result
 
 if TYPE_CHECKING:
-    from sparray.execution import Operand
     from sparray.sparse_array import SparseArray
+    from sparray.stored import Operand
 
 __all__ = ["ArrayOperators", "elementwise", "matmul_text"]
 

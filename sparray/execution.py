@@ -1,9 +1,7 @@
 """Run the steps of a plan on buffers: allocate results, call kernels, sort."""
 
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cache
-from typing import Any, Protocol
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,122 +20,12 @@ from sparray.compiler.schedule.assemble import Assembly
 from sparray.compiler.scheduler.plan import KernelStep, SortStep
 from sparray.errors import InternalError, KernelMemoryError
 from sparray.formats.coordinates import sort_order
-from sparray.formats.format import Format
 from sparray.formats.packing import LevelBuffers
+from sparray.stored import IndexWidthError, Operand, Stored, buffers
 
-__all__ = [
-    "IndexWidthError",
-    "Operand",
-    "PlanRunner",
-    "Runner",
-    "Stored",
-    "operand_key",
-]
+__all__ = ["PlanRunner", "Runner"]
 
 _INT32_MAX = 2**31 - 1
-
-
-class Operand(Protocol):
-    """What an operand must have: a SparseArray has it, and so has `Stored`."""
-
-    @property
-    def format(self) -> Format:
-        """Levels and their order."""
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Extent of each dimension."""
-
-    @property
-    def values(self) -> npt.NDArray[Any]:
-        """Stored values, one-dimensional."""
-
-    @property
-    def _levels(self) -> LevelBuffers:
-        """Buffers of each level by role."""
-
-    @property
-    def _addresses(self) -> tuple[int, ...]:
-        """Addresses of the buffers in kernel order."""
-
-    @property
-    def _key(self) -> Hashable:
-        """Everything that a plan depends on, as `operand_key` gives it."""
-
-
-def operand_key(
-    format: Format,
-    dtype: np.dtype[Any],
-    index_dtype: np.dtype[Any],
-    n_values: int,
-    fill_value: Any,
-) -> Hashable:
-    """Return what a plan for an operand depends on.
-
-    Numbers of values are classed by powers of 64, so that a plan is made for the size
-    of its operands, and seldom twice.
-    """
-    size = n_values.bit_length() // 6
-    return format, dtype, index_dtype, size, bool(fill_value == 0)
-
-
-@cache
-def natural_order(ndim: int) -> tuple[int, ...]:
-    """Return the order in which level n stores dimension n."""
-    return tuple(range(ndim))
-
-
-class IndexWidthError(Exception):
-    """A result has more entries than its index dtype can count."""
-
-
-@dataclass(slots=True)
-class Stored:
-    """Buffers of one array: what kernels take and make."""
-
-    format: Format
-    shape: tuple[int, ...]
-    _levels: LevelBuffers
-    values: npt.NDArray[Any]
-    _cached: tuple[int, ...] | None = field(default=None, repr=False)
-
-    @property
-    def _addresses(self) -> tuple[int, ...]:
-        if self._cached is None:
-            if any(self._levels):
-                self._cached = tuple(map(address, _buffers(self)))
-            else:
-                self._cached = (address(self.values),)
-        return self._cached
-
-    @property
-    def _key(self) -> Hashable:
-        index_dtype: np.dtype[Any] = np.dtype(np.int64)
-        for buffers in self._levels:
-            for buffer in buffers.values():
-                index_dtype = buffer.dtype
-        return operand_key(
-            self.format, self.values.dtype, index_dtype, len(self.values), 0
-        )
-
-    def as_ndarray(self) -> npt.NDArray[Any]:
-        """Return a result whose levels are all dense as an array, without a copy."""
-        order = self.format.order
-        if len(order) == 1:
-            return self.values
-        if order == natural_order(len(order)):
-            return self.values.reshape(self.shape)
-        array = self.values.reshape([self.shape[d] for d in order])
-        return array.transpose(np.argsort(order))
-
-
-def _buffers(operand: Operand) -> list[npt.NDArray[Any]]:
-    levels = [
-        buffers[role]
-        for level, buffers in zip(operand.format.levels, operand._levels, strict=True)
-        for role in level.roles
-    ]
-    return [*levels, operand.values]
 
 
 class Runner:
@@ -286,8 +174,8 @@ class Runner:
         from sparray.compiler.loop_ir.interpreter import run
 
         (function,) = (f for f in self.spec.functions if f.name == name)
-        buffers = [buffer for operand in operands for buffer in _buffers(operand)]
-        given: list[Any] = [*buffers, *made, *extents, num_threads()]
+        taken = [buffer for operand in operands for buffer in buffers(operand)]
+        given: list[Any] = [*taken, *made, *extents, num_threads()]
         parameters = [parameter.name for parameter in function.parameters]
         run(function, dict(zip(parameters, given, strict=True)))
 

@@ -1,17 +1,25 @@
 """Expressions as users write them, parsed once and kept."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, NoReturn, Protocol
 
 from sparray.compiler import names
-from sparray.compiler.index_notation.canonical import canonicalize, separate_accesses
-from sparray.compiler.index_notation.einsum import parse_einsum
-from sparray.compiler.index_notation.nodes import Access, Assignment
-from sparray.compiler.index_notation.parser import parse_assignment
-from sparray.compiler.index_notation.simplify import accesses
-from sparray.compiler.index_notation.verify import verify
+from sparray.errors import ExpressionError, ShapeError
 
-__all__ = ["Expression", "assignment_expression", "einsum_expression"]
+if TYPE_CHECKING:
+    from sparray.compiler.index_notation.nodes import Access, Assignment
+
+__all__ = ["Expression", "Shaped", "assignment_expression", "einsum_expression"]
+
+
+class Shaped(Protocol):
+    """Whatever has a shape."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Extent of each dimension."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,13 +42,52 @@ class Expression:
     """
 
     text: str
-    assignment: Assignment
+    assignment: "Assignment"
     tensors: tuple[str, ...]
     operands: tuple[tuple[str, int], ...]
 
+    def extents(self, operands: Sequence[Shaped]) -> list[int]:
+        """Return each index's extent, on which all given operands must agree.
+
+        Raises
+        ------
+        ExpressionError
+            If an operand has another number of dimensions than its access.
+        ShapeError
+            If two extents of an index disagree.
+        """
+        found = [-1] * len(self.indices)
+        for number, dimensions in self.slots:
+            shape = operands[number].shape
+            if len(shape) != len(dimensions):
+                raise ExpressionError(
+                    f"{self.text}: expected {len(dimensions)} dimensions for "
+                    f"{self.tensors[number]}, got shape {shape}"
+                )
+            for slot, extent in zip(dimensions, shape, strict=True):
+                if found[slot] != extent:
+                    if found[slot] >= 0:
+                        self._raise_extents(slot, operands)
+                    found[slot] = extent
+        return found
+
+    def _raise_extents(self, slot: int, operands: Sequence[Shaped]) -> NoReturn:
+        seen = [
+            f"{operands[number].shape[axis]} in axis {axis} of {self.tensors[number]} "
+            f"(shape {operands[number].shape})"
+            for number, dimensions in self.slots
+            for axis, other in enumerate(dimensions)
+            if other == slot
+        ]
+        raise ShapeError(
+            f"{self.text}: expected one extent for each index, got {', '.join(seen)}"
+        )
+
     @cached_property
-    def axes(self) -> tuple[tuple[Access, int], ...]:
+    def axes(self) -> "tuple[tuple[Access, int], ...]":
         """Each access with the number of the given operand that it reads."""
+        from sparray.compiler.index_notation.simplify import accesses
+
         reads = dict(self.operands)
         found = dict.fromkeys(accesses(self.assignment.value))
         return tuple((access, reads[access.tensor]) for access in found)
@@ -65,16 +112,27 @@ class Expression:
 @lru_cache(maxsize=4096)
 def einsum_expression(subscripts: str, n_operands: int) -> Expression:
     """Return the expression of an einsum string."""
+    # Imported when there is something to parse: `import sparray` is to be quick.
+    from sparray.compiler.index_notation.einsum import parse_einsum
+
     return _expression(subscripts, parse_einsum(subscripts, n_operands))
 
 
 @lru_cache(maxsize=4096)
 def assignment_expression(text: str) -> Expression:
     """Return the expression of ``"C[i,j] = A[i,k] * B[k,j]"``."""
+    from sparray.compiler.index_notation.parser import parse_assignment
+
     return _expression(text, parse_assignment(text))
 
 
-def _expression(text: str, stated: Assignment) -> Expression:
+def _expression(text: str, stated: "Assignment") -> Expression:
+    from sparray.compiler.index_notation.canonical import (
+        canonicalize,
+        separate_accesses,
+    )
+    from sparray.compiler.index_notation.verify import verify
+
     verify(stated)
     renamed, renaming = canonicalize(stated)
     users = {canonical: user for user, canonical in renaming.tensors.items()}

@@ -9,12 +9,12 @@ import numpy.typing as npt
 
 from sparray.array_operators import ArrayOperators
 from sparray.errors import UnsupportedError, WouldDensifyError
-from sparray.execution import operand_key
 from sparray.formats.coordinates import as_dtype, differs
 from sparray.formats.dense import Dense
 from sparray.formats.format import Format
 from sparray.formats.level import IntArray
 from sparray.formats.packing import LevelBuffers, unpack_coordinates
+from sparray.stored import operand_key
 
 if TYPE_CHECKING:
     import scipy.sparse

@@ -5,9 +5,9 @@ from functools import lru_cache
 from sparray.compiler.index_notation.canonical import index_name
 from sparray.dispatch import try_compiled
 from sparray.errors import DTypeError, UnsupportedError
-from sparray.execution import Operand, Stored
 from sparray.expression import Expression, assignment_expression
 from sparray.formats.format import Format
+from sparray.stored import Operand, Stored
 
 __all__ = ["assign_compiled"]
 

@@ -7,9 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sparray.convert.compiled import assign_compiled
-from sparray.dispatch import dense_operand
 from sparray.errors import DTypeError, InvalidBufferError, ShapeError
-from sparray.execution import Stored
 from sparray.formats.coordinates import (
     Duplicates,
     as_coordinates,
@@ -25,6 +23,7 @@ from sparray.formats.level import IntArray
 from sparray.formats.named import as_format, named_format
 from sparray.formats.packing import check_buffers, pack_coordinates, unpack_coordinates
 from sparray.sparse_array import SparseArray
+from sparray.stored import Stored, dense_operand
 
 __all__ = [
     "cast_values",

@@ -6,7 +6,6 @@ from sparray.compiler.cin.printer import print_statement
 from sparray.compiler.index_notation.printer import print_assignment
 from sparray.compiler.pipeline import KernelSpec
 from sparray.compiler.scheduler.plan import KernelStep, SortStep
-from sparray.dispatch import operands_plan
 from sparray.expression import (
     Expression,
     assignment_expression,
@@ -15,6 +14,7 @@ from sparray.expression import (
 from sparray.formats.format import Format
 from sparray.formats.named import as_format
 from sparray.functions.einsum import as_operand
+from sparray.planning import operands_plan
 
 __all__ = ["explain"]
 

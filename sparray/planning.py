@@ -1,0 +1,165 @@
+"""Plan an expression for operands: what dispatch does the first time it sees them."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sparray._kernels.targets import host_target
+from sparray.compiler import names
+from sparray.compiler.index_notation.dtypes import result_dtype
+from sparray.compiler.index_notation.nodes import Access
+from sparray.compiler.pipeline import CompiledPlan, compile_problem
+from sparray.compiler.problem import Problem, TensorSpec
+from sparray.compiler.scheduler.output_format import infer_format
+from sparray.compiler.scheduler.statistics import Statistics, bucket
+from sparray.errors import (
+    DTypeError,
+    ExpressionError,
+    SparrayError,
+    UnsupportedError,
+)
+from sparray.expression import Expression
+from sparray.formats.format import Format
+from sparray.stored import Operand, dense_operand, index_dtype
+
+__all__ = ["operands_plan", "plan_problem"]
+
+_INT32_MAX = 2**31 - 1
+_COMPILED = frozenset(
+    {
+        *(f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)),
+        *("bool", "float32", "float64", "complex64", "complex128"),
+    }
+)
+
+
+def operands_plan(
+    expression: Expression,
+    operands: Sequence[Operand | npt.NDArray[Any]],
+    format: Format | None = None,
+    *,
+    prune: bool = False,
+    index_dtype: str | None = None,
+) -> CompiledPlan:
+    """Return the plan of an expression for operands, without compiling anything.
+
+    Parameters
+    ----------
+    expression : Expression
+        What to compute.
+    operands : sequence of SparseArray, Stored or ndarray
+        Their formats, dtypes and sizes decide.
+    format : Format, optional
+        Of the result.
+    prune : bool
+        Whether a sparse result leaves out values that are zero.
+    index_dtype : {"int32", "int64"}, optional
+        Of the result; by default the narrowest one that its extents need.
+    """
+    if len(operands) != len(expression.tensors):
+        raise ExpressionError(
+            f"{expression.text}: expected {len(expression.tensors)} operands, got "
+            f"{len(operands)}"
+        )
+    sizes = dict(zip(expression.indices, expression.extents(operands), strict=True))
+    given = [
+        dense_operand(operand) if isinstance(operand, np.ndarray) else operand
+        for operand in operands
+    ]
+    return plan_problem(expression, given, sizes, format, prune, index_dtype)
+
+
+def plan_problem(
+    expression: Expression,
+    given: Sequence[Operand],
+    sizes: Mapping[str, int],
+    format: Format | None,
+    prune: bool = False,
+    result_index_dtype: str | None = None,
+) -> CompiledPlan:
+    """Return the plan of an expression for operands like the given ones."""
+    _check_operands(expression, given)
+    specs = tuple((name, _spec(given[number])) for name, number in expression.operands)
+    dtypes = {name: spec.dtype for name, spec in specs}
+    try:
+        dtype = result_dtype(expression.assignment.value, dtypes)
+    except SparrayError as error:
+        raise type(error)(f"{expression.text}: {error}") from error
+    if format is None:
+        format = infer_format(expression.assignment, specs)
+    ndim = len(expression.assignment.target.indices)
+    if format.ndim != ndim:
+        raise ExpressionError(
+            f"{expression.text}: expected a format of {ndim} dimensions, got {format}"
+        )
+    wide = result_index_dtype or _result_index_dtype(expression, specs, sizes)
+    output = (
+        TensorSpec(format, dtype)
+        if _no_buffers(format)
+        else TensorSpec(format, dtype, wide)
+    )
+    problem = Problem(expression.assignment, specs, output, prune)
+    positions = {
+        name: _positions(given[number]) for name, number in expression.operands
+    }
+    statistics = Statistics(
+        {index: bucket(size) for index, size in sizes.items()},
+        {**positions, names.OUTPUT: [1] * ndim},
+    )
+    return compile_problem(problem, host_target().vector_bytes, statistics)
+
+
+def _check_operands(expression: Expression, given: Sequence[Operand]) -> None:
+    copies = isinstance(expression.assignment.value, Access)
+    for number, operand in enumerate(given):
+        name = expression.tensors[number]
+        dtype = operand.values.dtype.name
+        if dtype not in _COMPILED:
+            raise DTypeError(
+                f"{expression.text}: expected a dtype that kernels are compiled for "
+                f"({', '.join(sorted(_COMPILED))}), got {dtype} in {name}"
+            )
+        fill = getattr(operand, "fill_value", 0)
+        if not copies and not fill == 0:
+            raise UnsupportedError(
+                f"{expression.text}: expected operands with fill value 0, got {fill} "
+                f"in {name}"
+            )
+
+
+def _spec(operand: Operand) -> TensorSpec:
+    dtype = operand.values.dtype.name
+    if _no_buffers(operand.format):
+        return TensorSpec(operand.format, dtype)
+    return TensorSpec(operand.format, dtype, index_dtype(operand).name)
+
+
+def _no_buffers(format: Format) -> bool:
+    return not any(level.roles for level in format.levels)
+
+
+def _result_index_dtype(
+    expression: Expression,
+    specs: Sequence[tuple[str, TensorSpec]],
+    sizes: Mapping[str, int],
+) -> str:
+    """Return int32 if every extent fits it and no operand asks for more."""
+    largest = max((sizes[i] for i in expression.assignment.target.indices), default=0)
+    wide = any(
+        spec.index_dtype == "int64" for _, spec in specs if not _no_buffers(spec.format)
+    )
+    return "int64" if wide or largest > _INT32_MAX else "int32"
+
+
+def _positions(operand: Operand) -> list[int]:
+    """Return the number of positions of each level, as powers of two."""
+    counts, parents = [], 1
+    sizes = zip(
+        operand.format.levels, operand._levels, operand.format.order, strict=True
+    )
+    for level, buffers, dimension in sizes:
+        parents = level.count(buffers, parents, operand.shape[dimension])
+        counts.append(parents)
+    return counts

@@ -1,0 +1,157 @@
+"""What kernels take and make: the buffers of one array."""
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from functools import cache, lru_cache
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from sparray._kernels.address import address
+from sparray.formats.format import Format
+from sparray.formats.named import named_format
+from sparray.formats.packing import LevelBuffers
+
+__all__ = [
+    "IndexWidthError",
+    "Operand",
+    "Stored",
+    "buffers",
+    "dense_operand",
+    "index_dtype",
+    "natural_order",
+    "operand_key",
+]
+
+
+class Operand(Protocol):
+    """What an operand must have: a SparseArray has it, and so has `Stored`."""
+
+    @property
+    def format(self) -> Format:
+        """Levels and their order."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Extent of each dimension."""
+
+    @property
+    def values(self) -> npt.NDArray[Any]:
+        """Stored values, one-dimensional."""
+
+    @property
+    def _levels(self) -> LevelBuffers:
+        """Buffers of each level by role."""
+
+    @property
+    def _addresses(self) -> tuple[int, ...]:
+        """Addresses of the buffers in kernel order."""
+
+    @property
+    def _key(self) -> Hashable:
+        """Everything that a plan depends on, as `operand_key` gives it."""
+
+
+def operand_key(
+    format: Format,
+    dtype: np.dtype[Any],
+    indices: np.dtype[Any],
+    n_values: int,
+    fill_value: Any,
+) -> Hashable:
+    """Return what a plan for an operand depends on.
+
+    Numbers of values are classed by powers of 64, so that a plan is made for the size
+    of its operands, and seldom twice.
+    """
+    size = n_values.bit_length() // 6
+    return format, dtype, indices, size, bool(fill_value == 0)
+
+
+@cache
+def natural_order(ndim: int) -> tuple[int, ...]:
+    """Return the order in which level n stores dimension n."""
+    return tuple(range(ndim))
+
+
+class IndexWidthError(Exception):
+    """A result has more entries than its index dtype can count."""
+
+
+@dataclass(slots=True)
+class Stored:
+    """Buffers of one array: what kernels take and make."""
+
+    format: Format
+    shape: tuple[int, ...]
+    _levels: LevelBuffers
+    values: npt.NDArray[Any]
+    _cached: tuple[int, ...] | None = field(default=None, repr=False)
+
+    @property
+    def _addresses(self) -> tuple[int, ...]:
+        if self._cached is None:
+            if any(self._levels):
+                self._cached = tuple(map(address, buffers(self)))
+            else:
+                self._cached = (address(self.values),)
+        return self._cached
+
+    @property
+    def _key(self) -> Hashable:
+        return operand_key(
+            self.format, self.values.dtype, index_dtype(self), len(self.values), 0
+        )
+
+    def as_ndarray(self) -> npt.NDArray[Any]:
+        """Return a result whose levels are all dense as an array, without a copy."""
+        order = self.format.order
+        if len(order) == 1:
+            return self.values
+        if order == natural_order(len(order)):
+            return self.values.reshape(self.shape)
+        array = self.values.reshape([self.shape[d] for d in order])
+        return array.transpose(np.argsort(order))
+
+
+def buffers(operand: Operand) -> list[npt.NDArray[Any]]:
+    """Return an operand's buffers in kernel order: by level and role, then values."""
+    levels = [
+        given[role]
+        for level, given in zip(operand.format.levels, operand._levels, strict=True)
+        for role in level.roles
+    ]
+    return [*levels, operand.values]
+
+
+def index_dtype(operand: Operand) -> np.dtype[Any]:
+    """Return the dtype of an operand's index buffers; int64 where there is none."""
+    for level in operand._levels:
+        for buffer in level.values():
+            return buffer.dtype
+    return np.dtype(np.int64)
+
+
+def dense_operand(array: npt.NDArray[Any]) -> Stored:
+    """Return a NumPy array as an operand; copied only if it is not contiguous."""
+    if array.flags.c_contiguous:
+        format, flat = _row_major(array.ndim), array.reshape(-1)
+    elif array.flags.f_contiguous:
+        format, flat = _column_major(array.ndim), array.T.reshape(-1)
+    else:
+        format = _row_major(array.ndim)
+        flat = np.ascontiguousarray(array).reshape(-1)
+    if not flat.dtype.isnative or not flat.flags.aligned:
+        flat = flat.astype(flat.dtype.newbyteorder("="), copy=True)
+    return Stored(format, array.shape, ({},) * array.ndim, flat)
+
+
+@lru_cache(maxsize=128)
+def _row_major(ndim: int) -> Format:
+    return named_format("dense", ndim)
+
+
+@lru_cache(maxsize=128)
+def _column_major(ndim: int) -> Format:
+    return Format(named_format("dense", ndim).levels, tuple(reversed(range(ndim))))
