@@ -4,16 +4,28 @@ Operands are ``A``, ``B``, ... and the result is ``out``; indices are ``i``, ``j
 (`sparray.compiler.index_notation.canonical`). No name of a user gets this far.
 """
 
+import re
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+
 __all__ = [
     "COUNT",
     "FILL",
     "OUTPUT",
     "THREADS",
+    "Block",
+    "Diagonal",
+    "completed",
     "counts",
+    "derived",
+    "diagonal",
     "extent",
     "level_buffer",
     "position",
+    "quotient",
+    "remainder",
     "values",
+    "wholes",
 ]
 
 OUTPUT = "out"
@@ -49,3 +61,83 @@ def counts(tensor: str, level: int) -> str:
 def position(tensor: str, level: int) -> str:
     """Return the hint for a variable that holds a position in a level."""
     return f"p{tensor}{level + 1}"
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A part of an index: its quotient by a block size, or the remainder."""
+
+    base: str
+    size: int
+    is_remainder: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Diagonal:
+    """The difference of two indices, ``column - row``, counted from the lowest."""
+
+    column: str
+    row: str
+
+
+_BLOCK = re.compile(r"([a-z]\d*)([qr])(\d+)")
+_DIAGONAL = re.compile(r"([a-z]\d*)m([a-z]\d*)")
+
+
+def quotient(index: str, block: int) -> str:
+    """Return the index ``index // block``: ``jq4``."""
+    return f"{index}q{block}"
+
+
+def remainder(index: str, block: int) -> str:
+    """Return the index ``index % block``: ``jr4``."""
+    return f"{index}r{block}"
+
+
+def diagonal(column: str, row: str) -> str:
+    """Return the index ``column - row``: ``jmi``."""
+    return f"{column}m{row}"
+
+
+def completed(bound: Collection[str]) -> frozenset[str]:
+    """Return the indices that are known once some are: those, and wholes of parts."""
+    known = set(bound)
+    changed = True
+    while changed:
+        changed = False
+        for name in list(known):
+            part = derived(name)
+            whole = None
+            if isinstance(part, Block):
+                pair = {quotient(part.base, part.size), remainder(part.base, part.size)}
+                whole = part.base if pair <= known else None
+            elif isinstance(part, Diagonal):
+                whole = part.column if part.row in known else None
+            if whole is not None and whole not in known:
+                known.add(whole)
+                changed = True
+    return frozenset(known)
+
+
+def wholes(indices: Iterable[str]) -> tuple[str, ...]:
+    """Return the indices with blocks' parts replaced by what they are parts of."""
+    made: dict[str, None] = {}
+    for index in indices:
+        part = derived(index)
+        made[part.base if isinstance(part, Block) else index] = None
+    return tuple(made)
+
+
+def derived(index: str) -> Block | Diagonal | None:
+    """Return what a derived index is made of; None for an index of the expression.
+
+    Indices of expressions are a letter, or a letter and digits, so the three kinds of
+    derived names cannot be theirs.
+    """
+    block = _BLOCK.fullmatch(index)
+    if block is not None:
+        return Block(block[1], int(block[3]), block[2] == "r")
+    difference = _DIAGONAL.fullmatch(index)
+    if difference is not None:
+        return Diagonal(difference[1], difference[2])
+    return None

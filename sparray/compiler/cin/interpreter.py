@@ -22,6 +22,13 @@ from sparray.compiler.cin.nodes import (
 )
 from sparray.compiler.cin.verify import verify, written
 from sparray.compiler.index_notation.apply import apply_operator, reduction_identity
+from sparray.compiler.names import (
+    Block,
+    Diagonal,
+    derived,
+    quotient,
+    remainder,
+)
 from sparray.errors import InternalError
 
 __all__ = ["run"]
@@ -130,9 +137,10 @@ class _Machine:
     def _(self, statement: Forall) -> None:
         index = statement.index
         if index not in self.tiles:
-            for value in range(self.extents[index]):
+            for value in range(self.extent(index)):
                 self.coordinates[index] = value
-                self.execute(statement.body)
+                if self.complete(index):
+                    self.execute(statement.body)
             return
         outer, start, size = self.tiles[index]
         for value in range(size):
@@ -165,6 +173,36 @@ class _Machine:
     def _(self, statement: Sequence) -> None:
         for part in statement.statements:
             self.execute(part)
+
+    def extent(self, index: str) -> int:
+        part = derived(index)
+        if part is None:
+            return self.extents[index]
+        if isinstance(part, Diagonal):
+            return self.extents[part.row] + self.extents[part.column] - 1
+        blocks = -(-self.extents[part.base] // part.size)
+        return part.size if part.is_remainder else blocks
+
+    def complete(self, index: str) -> bool:
+        """Bind the index of which this is the last part; False outside its extent."""
+        part = derived(index)
+        if isinstance(part, Block):
+            pair = (quotient(part.base, part.size), remainder(part.base, part.size))
+            if not set(pair) <= set(self.coordinates):
+                return True
+            outer, inner = (self.coordinates[name] for name in pair)
+            self.coordinates[part.base] = outer * part.size + inner
+            return self.coordinates[part.base] < self.extents[part.base]
+        for name in list(self.coordinates):
+            whole = derived(name)
+            if isinstance(whole, Diagonal) and index in (name, whole.row):
+                if whole.row in self.coordinates:
+                    lowest = self.extents[whole.row] - 1
+                    row = self.coordinates[whole.row]
+                    column = self.coordinates[name] + row - lowest
+                    self.coordinates[whole.column] = column
+                    return 0 <= column < self.extents[whole.column]
+        return True
 
     def length(self, index: str) -> int:
         return self.tiles[index][2] if index in self.tiles else self.extents[index]

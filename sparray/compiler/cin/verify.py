@@ -17,6 +17,7 @@ from sparray.compiler.cin.nodes import (
 from sparray.compiler.cin.printer import print_statement
 from sparray.compiler.index_notation.traversal import accesses, contains_reduce
 from sparray.compiler.loop_ir.operators import reductions
+from sparray.compiler.names import Block, completed, derived
 from sparray.errors import InternalError
 
 __all__ = ["verify", "written"]
@@ -102,9 +103,10 @@ def _(statement: Assign, scope: _Scope) -> None:
         raise InternalError(f"operator {statement.op!r} cannot reduce")
     if contains_reduce(statement.value):
         raise InternalError("expected no Reduce in CIN")
+    known = completed(scope.bound)
     for access in (target, *accesses(statement.value)):
         for index in access.indices:
-            if index not in scope.bound:
+            if index not in known:
                 raise InternalError(f"index {index!r} is not bound")
     _check_tensors(statement, scope)
     if target.tensor not in scope.private and scope.parallel:
@@ -125,7 +127,9 @@ def _check_tensors(statement: Assign, scope: _Scope) -> None:
 
 def _check_race(target: Access, scope: _Scope) -> None:
     for index in scope.parallel:
-        if index not in target.indices:
+        part = derived(index)
+        whole = part.base if isinstance(part, Block) else index
+        if whole not in target.indices:
             message = f"tasks of the parallel loop {index!r} write the same elements"
             raise InternalError(f"{message} of {target.tensor!r}")
 

@@ -4,9 +4,11 @@ from collections.abc import Iterable
 
 from sparray.compiler import names
 from sparray.compiler.index_notation.nodes import Access
+from sparray.compiler.levels import level_index, n_levels
 from sparray.compiler.loop_ir import nodes as ir
 from sparray.compiler.loop_ir.builder import literal
-from sparray.compiler.lower.context import Context, level_index
+from sparray.compiler.lower.context import Context
+from sparray.compiler.lower.coordinates import coordinate
 from sparray.compiler.lower.scope import Place, Scope
 from sparray.errors import InternalError, UnsupportedError
 from sparray.formats.level import Locatable, PositionIterable
@@ -26,7 +28,7 @@ def start(accesses: Iterable[Access], scope: Scope) -> Scope:
 def is_walked(access: Access, index: str, scope: Scope, ctx: Context) -> bool:
     """Tell whether a loop over the index walks the access's next level."""
     place = scope.places.get(access)
-    if place is None or place.depth == len(access.indices):
+    if place is None or place.depth == n_levels(ctx.spec(access.tensor)):
         return False
     level = ctx.level(access.tensor, place.depth)
     if level_index(ctx.spec(access.tensor), access, place.depth) != index:
@@ -53,10 +55,11 @@ def _advance_one(access: Access, scope: Scope, ctx: Context) -> Scope:
     spec = ctx.spec(access.tensor)
     place = scope.places[access]
     depth, position, moved = place.depth, place.begin, False
-    while depth < len(access.indices):
+    while depth < n_levels(spec):
         index = level_index(spec, access, depth)
         level = ctx.level(access.tensor, depth)
-        if index not in scope.coordinates:
+        here = coordinate(index, scope)
+        if here is None:
             break
         if not isinstance(level, Locatable):
             if access.tensor == names.OUTPUT:
@@ -69,9 +72,7 @@ def _advance_one(access: Access, scope: Scope, ctx: Context) -> Scope:
             raise UnsupportedError(
                 f"expected unique levels above a {level.name} level, got {spec.format}"
             )
-        found = level.locate(
-            ctx.view(access, depth), position, scope.coordinates[index]
-        )
+        found = level.locate(ctx.view(access, depth), position, here)
         if found.found is not None:
             raise UnsupportedError(
                 f"expected level {depth + 1} of {spec.format} to hold every coordinate"
@@ -93,10 +94,9 @@ def load_value(access: Access, scope: Scope, ctx: Context) -> ir.Expr:
     (its last level then has stride 1), and is a scalar otherwise.
     """
     place = scope.places[access]
-    if place.depth != len(access.indices):
+    if place.depth != n_levels(ctx.spec(access.tensor)):
         raise InternalError(
-            f"expected {access.tensor} to be resolved, got {place.depth} of "
-            f"{len(access.indices)} levels"
+            f"expected {access.tensor} to be resolved, got {place.depth} levels"
         )
     buffer = ctx.values(access.tensor)
     if place.end is not None:

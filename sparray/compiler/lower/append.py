@@ -17,10 +17,11 @@ from dataclasses import dataclass, field
 
 from sparray.compiler import names
 from sparray.compiler.index_notation.nodes import Access
+from sparray.compiler.levels import level_index, n_levels
 from sparray.compiler.loop_ir import nodes as ir
 from sparray.compiler.loop_ir.builder import add, less, literal
 from sparray.compiler.lower.access import advance, start
-from sparray.compiler.lower.context import Context, level_index, zero_of
+from sparray.compiler.lower.context import Context, zero_of
 from sparray.compiler.lower.scope import Scope
 from sparray.compiler.problem import TensorSpec
 from sparray.errors import InternalError, UnsupportedError
@@ -42,7 +43,7 @@ def located_prefix(spec: TensorSpec) -> int:
 def append_groups(spec: TensorSpec) -> tuple[tuple[int, ...], ...]:
     """Return the appended levels in groups that share a cursor."""
     groups: list[tuple[int, ...]] = []
-    for depth in range(located_prefix(spec), spec.format.ndim):
+    for depth in range(located_prefix(spec), n_levels(spec)):
         level = spec.format.levels[depth]
         if level.branchless and groups:
             groups[-1] = (*groups[-1], depth)

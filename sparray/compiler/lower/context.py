@@ -10,8 +10,9 @@ import numpy as np
 
 from sparray.compiler import names
 from sparray.compiler.index_notation.nodes import Access
+from sparray.compiler.levels import level_index
 from sparray.compiler.loop_ir import nodes as ir
-from sparray.compiler.loop_ir.builder import Builder
+from sparray.compiler.loop_ir.builder import Builder, add, literal, sub
 from sparray.compiler.lower.scope import Scope
 from sparray.compiler.problem import Problem, TensorSpec
 from sparray.formats.level import Level, LevelView
@@ -22,7 +23,7 @@ __all__ = [
     "Output",
     "Phase",
     "WorkspaceBuffers",
-    "level_index",
+    "extent_of",
     "parameters",
 ]
 
@@ -141,13 +142,22 @@ class Context:
             )
             for role in level.roles
         }
-        extent = ir.Var(names.extent(level_index(spec, access, depth)))
+        extent = extent_of(level_index(spec, access, depth))
         return LevelView(extent, buffers, self.builder.fresh)
 
 
-def level_index(spec: TensorSpec, access: Access, depth: int) -> str:
-    """Return the index that the level after ``depth`` resolved ones stores."""
-    return access.indices[spec.format.order[depth]]
+def extent_of(index: str) -> ir.Expr:
+    """Return the number of values of an index, or of a part of one."""
+    part = names.derived(index)
+    if part is None:
+        return ir.Var(names.extent(index))
+    if isinstance(part, names.Diagonal):
+        row, column = (ir.Var(names.extent(i)) for i in (part.row, part.column))
+        return sub(add(row, column), literal(1))
+    if part.is_remainder:
+        return literal(part.size)
+    rounded = add(ir.Var(names.extent(part.base)), literal(part.size - 1))
+    return ir.Binary("floordiv", rounded, literal(part.size), "int64")
 
 
 def parameters(

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sparray.compiler import names
 from sparray.compiler.cin.effective import (
     effective_value,
     reads,
@@ -14,7 +13,8 @@ from sparray.compiler.index_notation.simplify import accesses
 from sparray.compiler.loop_ir import nodes as ir
 from sparray.compiler.loop_ir.builder import add, equal, less, literal, minimum
 from sparray.compiler.lower.access import advance, is_walked
-from sparray.compiler.lower.context import Context
+from sparray.compiler.lower.context import Context, extent_of
+from sparray.compiler.lower.coordinates import bind
 from sparray.compiler.lower.prefetch import lower_prefetch
 from sparray.compiler.lower.scope import Scope
 from sparray.compiler.lower.statement import lower_statement, lowers
@@ -38,8 +38,7 @@ def lower_forall(statement: Forall, scope: Scope, ctx: Context) -> None:
     if not points:
         return
     if not walked:
-        n = ir.Var(names.extent(statement.index))
-        lower_range(statement, literal(0), n, scope, ctx)
+        lower_range(statement, literal(0), extent_of(statement.index), scope, ctx)
         return
     walkers = [walker(access, scope, ctx) for access in walked]
     if points == (frozenset(walked),) and len(walked) == 1:
@@ -74,9 +73,18 @@ def lower_body(
     index: str, body: Stmt, coordinate: ir.Expr, scope: Scope, ctx: Context
 ) -> None:
     """Emit the body of a loop for one coordinate of its index."""
-    scope = advance(scope.bind(index, coordinate), ctx)
-    with ctx.output.bound(index, scope, ctx) as inside:
-        lower_statement(body, inside, ctx)
+    scope, inside = bind(index, coordinate, scope, ctx)
+    if inside is None:
+        _lower_bound(index, body, scope, ctx)
+        return
+    with ctx.builder.branch(inside):
+        _lower_bound(index, body, scope, ctx)
+
+
+def _lower_bound(index: str, body: Stmt, scope: Scope, ctx: Context) -> None:
+    scope = advance(scope, ctx)
+    with ctx.output.bound(index, scope, ctx) as surrounded:
+        lower_statement(body, surrounded, ctx)
 
 
 def lower_range(
@@ -157,7 +165,7 @@ class _Merge:
     def lower(self) -> None:
         """Emit the loop."""
         b = self.ctx.builder
-        extent = ir.Var(names.extent(self.statement.index))
+        extent = extent_of(self.statement.index)
         ends = [b.declare("end", w.end) for w in self.walkers]
         positions = [b.declare(w.hint, w.begin) for w in self.walkers]
         heads = []

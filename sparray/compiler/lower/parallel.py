@@ -15,9 +15,10 @@ from sparray.compiler.cin.nodes import (
     Where,
 )
 from sparray.compiler.index_notation.simplify import accesses
+from sparray.compiler.levels import level_index, n_levels
 from sparray.compiler.loop_ir import nodes as ir
 from sparray.compiler.loop_ir.builder import add, equal, literal, minimum, mul, sub
-from sparray.compiler.lower.context import Context, level_index
+from sparray.compiler.lower.context import Context, extent_of
 from sparray.compiler.lower.forall import loop_walkers, lower_positions, lower_range
 from sparray.compiler.lower.scope import Scope
 from sparray.compiler.lower.walker import walker
@@ -67,7 +68,7 @@ def lower_parallel(
             raise InternalError("expected unique coordinates in a parallel loop")
         total = sub(w.end, w.begin)
     else:
-        total = ir.Var(names.extent(statement.index))
+        total = extent_of(statement.index)
     driver = None if walked else _entries_below(statement, ctx)
     entries = total if driver is None else driver.load(total)
     threads, chunks = _team(statement, total, entries, ctx)
@@ -117,7 +118,10 @@ class _Driver:
 
 def _entries_below(statement: Forall, ctx: Context) -> _Driver | None:
     for access in accesses(effective_value(statement.body)):
-        if access.tensor not in dict(ctx.problem.operands) or len(access.indices) < 2:
+        if (
+            access.tensor not in dict(ctx.problem.operands)
+            or n_levels(ctx.spec(access.tensor)) < 2
+        ):
             continue
         spec = ctx.spec(access.tensor)
         first, second = spec.format.levels[:2]

@@ -3,6 +3,7 @@
 import numpy as np
 
 from sparray.compiler.cin.nodes import Forall
+from sparray.compiler.levels import n_levels
 from sparray.compiler.loop_ir import nodes as ir
 from sparray.compiler.loop_ir.builder import add, literal, minimum, sub
 from sparray.compiler.lower.access import advance
@@ -41,7 +42,7 @@ def lower_prefetch(
     selected = [a for a in scope.places if both <= set(a.indices)]
     there = scope.bind(statement.index, coordinate).bind(tile.index, tile.start)
     for access, place in advance(there.keep(selected), ctx).places.items():
-        if place.depth != len(access.indices):
+        if place.depth != n_levels(ctx.spec(access.tensor)):
             continue
         buffer = ctx.values(access.tensor)
         step = max(1, _LINE_BYTES // np.dtype(buffer.dtype).itemsize)

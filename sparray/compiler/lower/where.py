@@ -11,6 +11,7 @@ from sparray.compiler.cin.effective import (
 )
 from sparray.compiler.cin.nodes import Access, Forall, Stmt, Where
 from sparray.compiler.index_notation.simplify import accesses
+from sparray.compiler.levels import level_index, n_levels
 from sparray.compiler.loop_ir import nodes as ir
 from sparray.compiler.loop_ir.builder import literal
 from sparray.compiler.lower.access import is_walked
@@ -101,10 +102,10 @@ def _walks(access: Access, scope: Scope, ctx: Context) -> bool:
     place = scope.places.get(access)
     if place is None:
         return False
-    order = ctx.spec(access.tensor).format.order
-    for depth in range(place.depth, len(access.indices)):
+    spec = ctx.spec(access.tensor)
+    for depth in range(place.depth, n_levels(spec)):
         at = scope.place(access, replace(place, depth=depth))
-        if is_walked(access, access.indices[order[depth]], at, ctx):
+        if is_walked(access, level_index(spec, access, depth), at, ctx):
             return True
     return False
 

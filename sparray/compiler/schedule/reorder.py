@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from sparray.compiler.cin.concretize import foralls
 from sparray.compiler.cin.nodes import Access, Stmt, Where, Workspace
 from sparray.compiler.index_notation.simplify import substitute
+from sparray.compiler.names import wholes
 from sparray.compiler.schedule.nest import Nest, peel, take_apart
 from sparray.errors import ScheduleError
 
@@ -63,7 +64,8 @@ class Reorder:
         reduced = set(nest.order) - set(nest.tail)
         first = min(self.order.index(index) for index in reduced)
         prefix, rest = self.order[:first], self.order[first:]
-        tail = tuple(index for index in rest if index not in reduced)
+        # The consumer runs over whole indices, whose parts the producer runs over.
+        tail = wholes(index for index in rest if index not in reduced)
         old = Access(nest.workspace.name, nest.workspace.indices)
         new = Access(nest.workspace.name, tail)
         # More than one index is for `accumulate` to remove: it is never lowered.

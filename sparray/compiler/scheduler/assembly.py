@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from sparray.compiler.index_notation.nodes import Access, Expr
 from sparray.compiler.index_notation.simplify import accesses
+from sparray.compiler.levels import collapse, level_index, loop_parts
 from sparray.compiler.lower.append import append_groups, located_prefix
-from sparray.compiler.lower.context import level_index
 from sparray.compiler.merge_lattice import lattice
 from sparray.compiler.problem import Problem
 from sparray.compiler.schedule.assemble import Assembly
@@ -84,6 +84,9 @@ def choose_assembly(
     ]
     if not can_assemble(spec.format):
         return Choice(None, "a located level stands below an appended one")
+    parts = loop_parts(accesses(value), problem.specs)
+    order = collapse(order, parts)
+    reduced = reduced | {whole for whole, made in parts.items() if set(made) <= reduced}
     after = _after_reduction(order, reduced)
     if is_coordinate_list(spec.format) and not spec.format.is_sorted:
         if not after or not spec.format.unique:

@@ -9,6 +9,7 @@ by far more.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from sparray.compiler import names
 from sparray.compiler.index_notation.nodes import (
     Access,
     Apply,
@@ -17,6 +18,7 @@ from sparray.compiler.index_notation.nodes import (
     Reduce,
 )
 from sparray.compiler.index_notation.simplify import accesses
+from sparray.compiler.levels import level_index
 from sparray.compiler.loop_ir.operators import operator
 from sparray.compiler.problem import Problem
 from sparray.compiler.scheduler.statistics import Statistics
@@ -69,7 +71,7 @@ def estimate_loops(
 
 def _branch(expr: Expr, index: str, problem: Problem, statistics: Statistics) -> float:
     """Return how many values of an index an expression has work for."""
-    extent = float(statistics.extents[index])
+    extent = statistics.extent(index)
     if isinstance(expr, Literal):
         return extent
     if isinstance(expr, Access):
@@ -89,7 +91,7 @@ def _branch(expr: Expr, index: str, problem: Problem, statistics: Statistics) ->
     present = [
         part
         for part, child in zip(parts, expr.operands, strict=True)
-        if any(index in access.indices for access in accesses(child))
+        if any(_whole(index) in access.indices for access in accesses(child))
     ]
     return min(extent, sum(present)) if present else extent
 
@@ -97,11 +99,11 @@ def _branch(expr: Expr, index: str, problem: Problem, statistics: Statistics) ->
 def _stored(
     access: Access, index: str, problem: Problem, statistics: Statistics
 ) -> float:
-    extent = float(statistics.extents[index])
+    extent = statistics.extent(index)
     spec = problem.specs[access.tensor]
     length = extent
     for depth, level in enumerate(spec.format.levels):
-        if access.indices[spec.format.order[depth]] != index:
+        if level_index(spec, access, depth) != index:
             continue
         if isinstance(level, Locatable):
             continue
@@ -110,6 +112,14 @@ def _stored(
             # Equal coordinates are one iteration: at most one per value.
             length = min(length, extent)
     return length
+
+
+def _whole(index: str) -> str:
+    """Return the index that a loop's index is a part of."""
+    part = names.derived(index)
+    if isinstance(part, names.Block):
+        return part.base
+    return part.column if isinstance(part, names.Diagonal) else index
 
 
 def nest_cost(
@@ -128,10 +138,11 @@ def nest_cost(
     target = problem.assignment.target
     contiguous = True
     for access in (*accesses(value), target):
-        if innermost.index not in access.indices:
+        if _whole(innermost.index) not in access.indices:
             continue
-        format = problem.specs[access.tensor].format
-        last = access.indices[format.order[-1]]
+        spec = problem.specs[access.tensor]
+        format = spec.format
+        last = level_index(spec, access, len(format.levels) - 1)
         if not isinstance(format.levels[-1], Locatable):
             contiguous = False
         elif last != innermost.index:

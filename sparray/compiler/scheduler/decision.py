@@ -1,24 +1,27 @@
 """Schedule one problem that needs no temporary: pick commands, give reasons."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from sparray.compiler import names
 from sparray.compiler.cin.concretize import concretize, split_reductions
 from sparray.compiler.cin.nodes import Stmt
 from sparray.compiler.index_notation.dtypes import result_dtype
-from sparray.compiler.index_notation.nodes import Access, Assignment, Expr
+from sparray.compiler.index_notation.nodes import Access, Expr
 from sparray.compiler.index_notation.simplify import (
     accesses,
     free_indices,
     substitute,
 )
+from sparray.compiler.levels import level_index, loop_parts, n_levels
 from sparray.compiler.problem import Problem
 from sparray.compiler.schedule.accumulate import Accumulate
 from sparray.compiler.schedule.assemble import Assemble, Assembly
 from sparray.compiler.schedule.parallelize import Parallelize
 from sparray.compiler.schedule.prefetch import Prefetch
 from sparray.compiler.schedule.reorder import Reorder
+from sparray.compiler.schedule.split import Split
 from sparray.compiler.schedule.tile import Tile
 from sparray.compiler.schedule.vectorize import Vectorize
 from sparray.compiler.scheduler.assembly import Choice, choose_assembly, walked_at
@@ -37,6 +40,7 @@ from sparray.compiler.scheduler.tiling import (
     tile_sizes,
 )
 from sparray.errors import UnsupportedError
+from sparray.formats.level import Locatable
 
 __all__ = [
     "Candidate",
@@ -48,7 +52,7 @@ __all__ = [
     "decide",
 ]
 
-Command = Reorder | Accumulate | Tile | Prefetch | Vectorize | Parallelize
+Command = Split | Reorder | Accumulate | Tile | Prefetch | Vectorize | Parallelize
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,29 +120,39 @@ class _Shape:
     value: Expr
     merged: Expr
     reduced: tuple[str, ...]
+    parts: Mapping[str, tuple[str, ...]]
     terms: tuple[Expr, ...]
     copies: bool
 
 
-def _shape(assignment: Assignment) -> _Shape:
+def _shape(problem: Problem) -> _Shape:
+    assignment = problem.assignment
     value, reductions = split_reductions(assignment.value)
     merged = substitute(
         value, {item.workspace: item.reduce.operand for item in reductions}
     )
     reduced = dict.fromkeys(i for item in reductions for i in item.reduce.indices)
     terms = tuple(item.reduce.operand for item in reductions)
-    return _Shape(value, merged, tuple(reduced), terms, isinstance(value, Access))
+    parts = loop_parts(accesses(merged), problem.specs)
+    loops = tuple(part for i in reduced for part in parts.get(i, (i,)))
+    return _Shape(value, merged, loops, parts, terms, isinstance(value, Access))
 
 
 def best_candidate(problem: Problem, statistics: Statistics) -> Candidate | None:
     """Return the cheapest loop order that needs no temporary, or None."""
-    shape = _shape(problem.assignment)
+    shape = _shape(problem)
     target = problem.assignment.target
     found = accesses(shape.merged)
+    kept = (part for i in target.indices for part in shape.parts.get(i, (i,)))
+    indices = [*kept, *shape.reduced]
+    if not _walks_loops(found, indices, problem):
+        return None
     pairs = frozenset[tuple[str, str]]().union(
-        *(constraints(access, problem.specs[access.tensor]) for access in found)
+        *(
+            constraints(access, problem.specs[access.tensor], indices)
+            for access in found
+        )
     )
-    indices = [*target.indices, *shape.reduced]
     orders = allowed_orders(
         indices, pairs, [_stored_order(a, problem) for a in (target, *found)]
     )
@@ -154,12 +168,27 @@ def candidate_in(
     order: Sequence[str], problem: Problem, statistics: Statistics
 ) -> Candidate | None:
     """Return the candidate with a given loop order, which the levels must allow."""
-    return _judge(tuple(order), _shape(problem.assignment), problem, statistics)
+    shape = _shape(problem)
+    if not _walks_loops(accesses(shape.merged), order, problem):
+        return None
+    return _judge(tuple(order), shape, problem, statistics)
+
+
+def _walks_loops(
+    found: Sequence[Access], loops: Sequence[str], problem: Problem
+) -> bool:
+    """Tell whether each level that must be walked has a loop of its own index."""
+    return all(
+        level_index(problem.specs[access.tensor], access, depth) in loops
+        for access in found
+        for depth, level in enumerate(problem.specs[access.tensor].format.levels)
+        if not isinstance(level, Locatable)
+    )
 
 
 def _stored_order(access: Access, problem: Problem) -> list[str]:
-    order = problem.specs[access.tensor].format.order
-    return [access.indices[dimension] for dimension in order]
+    spec = problem.specs[access.tensor]
+    return [level_index(spec, access, depth) for depth in range(n_levels(spec))]
 
 
 def _judge(
@@ -188,7 +217,7 @@ def _judge(
 
 def _late(order: Sequence[str], reduced: frozenset[str]) -> list[str]:
     first = next((n for n, index in enumerate(order) if index in reduced), len(order))
-    return [index for index in order[first:] if index not in reduced]
+    return list(names.wholes(i for i in order[first:] if i not in reduced))
 
 
 def _can_be_late(
@@ -209,6 +238,8 @@ def _parallel_index(
 ) -> str | None:
     """Return the outermost index if its loop may run on several threads."""
     if not order or order[0] in shape.reduced:
+        return None
+    if isinstance(names.derived(order[0]), names.Diagonal):
         return None
     if choice.way is Assembly.SCATTER:
         return None
@@ -233,7 +264,7 @@ def decide(
         If the expression reduces by another operator than addition over an index
         that an operand stores sparsely: its absent entries would count too.
     """
-    shape = _shape(problem.assignment)
+    shape = _shape(problem)
     _check_reductions(problem, shape)
     order, choice = candidate.order, candidate.choice
     if choice.way is None:
@@ -250,6 +281,11 @@ def decide(
         stages.append(command.apply(stages[-1]))
         reasons.append(Reason(str(command), why))
 
+    for index, parts in shape.parts.items():
+        apply(
+            Split(index, parts),
+            f"an operand stores {' and '.join(parts)} in place of {index}",
+        )
     if order:
         commands.append(Reorder(order))
         stages.append(commands[-1].apply(stages[-1]))
@@ -333,7 +369,8 @@ def _needs_zero(
 ) -> bool:
     """Tell whether the result's values must be zero before the kernel runs."""
     if choice.way is Assembly.INHERIT:
-        return False
+        # A block's padding, outside the shape, is never written.
+        return not problem.output.format.is_plain
     if choice.way is not Assembly.INSERT:
         return False
     if late and not tiled:
@@ -372,7 +409,7 @@ def _why_order(problem: Problem, order: Sequence[str]) -> str:
     fixed = [
         f"{access.tensor} is stored along {' '.join(_stored_order(access, problem))}"
         for access in accesses(problem.assignment.value)
-        if constraints(access, problem.specs[access.tensor])
+        if constraints(access, problem.specs[access.tensor], order)
     ]
     if not fixed:
         return "the cheapest of all orders: it runs along contiguous memory"

@@ -1,10 +1,11 @@
 """Enumerate the loop orders that the operands' levels allow."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import permutations
 
+from sparray.compiler import names
 from sparray.compiler.index_notation.nodes import Access
-from sparray.compiler.lower.context import level_index
+from sparray.compiler.levels import level_index
 from sparray.compiler.problem import TensorSpec
 from sparray.formats.level import Locatable
 
@@ -13,11 +14,14 @@ __all__ = ["allowed_orders", "constraints", "violated"]
 _MOST_PERMUTED = 6
 
 
-def constraints(access: Access, spec: TensorSpec) -> frozenset[tuple[str, str]]:
-    """Return the pairs of indices whose loops an access needs in that order.
+def constraints(
+    access: Access, spec: TensorSpec, loops: Collection[str]
+) -> frozenset[tuple[str, str]]:
+    """Return the pairs of loops that an access needs in that order.
 
     A level that is walked must come after all levels above it; a level that is
-    located can wait until its index is bound.
+    located can wait until its index is bound. A level's index that is no loop follows
+    from the loops over its parts, or from that over the whole.
     """
     pairs = set()
     for depth, level in enumerate(spec.format.levels):
@@ -26,9 +30,21 @@ def constraints(access: Access, spec: TensorSpec) -> frozenset[tuple[str, str]]:
         inner = level_index(spec, access, depth)
         for above in range(depth):
             outer = level_index(spec, access, above)
-            if outer != inner:
-                pairs.add((outer, inner))
+            for loop in _loops_of(outer, loops):
+                if loop != inner:
+                    pairs.add((loop, inner))
     return frozenset(pairs)
+
+
+def _loops_of(index: str, loops: Collection[str]) -> list[str]:
+    if index in loops:
+        return [index]
+    part = names.derived(index)
+    if isinstance(part, names.Block):
+        return [part.base]
+    if isinstance(part, names.Diagonal):
+        return [part.column, part.row]
+    return [loop for loop in loops if index in names.wholes([loop])]
 
 
 def violated(order: Sequence[str], pairs: frozenset[tuple[str, str]]) -> bool:

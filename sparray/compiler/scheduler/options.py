@@ -161,7 +161,7 @@ def _all_converted(problem: Problem, statistics: Statistics) -> Iterator[Option]
         convert = {}
         for access in read:
             spec = problem.specs[access.tensor]
-            if violated(order, constraints(access, spec)):
+            if violated(order, constraints(access, spec, order)):
                 dimensions = range(spec.format.ndim)
                 wanted = sorted(dimensions, key=_places(access, order).__getitem__)
                 convert[access.tensor] = reordered(spec, wanted)

@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from sparray.compiler import names
 from sparray.compiler.index_notation.nodes import Access
 from sparray.compiler.index_notation.simplify import accesses
 from sparray.compiler.problem import Problem, TensorSpec
@@ -28,6 +29,17 @@ class Statistics:
 
     extents: Mapping[str, int]
     positions: Mapping[str, Sequence[int]]
+
+    def extent(self, index: str) -> float:
+        """Return the number of values of an index, or of a part of one."""
+        part = names.derived(index)
+        if part is None:
+            return float(self.extents[index])
+        if isinstance(part, names.Diagonal):
+            return float(self.extents[part.row] + self.extents[part.column])
+        if part.is_remainder:
+            return float(part.size)
+        return float(-(-self.extents[part.base] // part.size))
 
     def fibre(self, access: Access, depth: int) -> float:
         """Return the mean number of positions below one position of the parent."""

@@ -6,6 +6,7 @@ import numpy as np
 
 from sparray.compiler.index_notation.nodes import Access, Apply, Expr
 from sparray.compiler.index_notation.simplify import accesses
+from sparray.compiler.levels import level_index
 from sparray.compiler.problem import Problem
 from sparray.formats.level import Locatable
 
@@ -62,10 +63,11 @@ def can_reduce_in_vectors(
 
 
 def _contiguous(access: Access, index: str, problem: Problem) -> bool:
-    format = problem.specs[access.tensor].format
+    spec = problem.specs[access.tensor]
+    format = spec.format
     if access.indices.count(index) != 1:
         return False
-    last = access.indices[format.order[-1]] == index
+    last = level_index(spec, access, len(format.levels) - 1) == index
     return last and isinstance(format.levels[-1], Locatable)
 
 
