@@ -12,7 +12,7 @@ from unittest import mock
 
 import numpy as np
 
-from sparray import dispatch, execution
+from sparray import dispatch, execution, planning
 from sparray.compiler import names
 from sparray.compiler.cin.interpreter import run as run_cin
 from sparray.compiler.index_notation.interpreter import evaluate
@@ -24,11 +24,12 @@ from sparray.compiler.lower import parallel
 from sparray.compiler.pipeline import CompiledPlan, compile_problem
 from sparray.compiler.scheduler.plan import KernelStep
 from sparray.errors import SparrayError
+from sparray.execution import PlanRunner
 from sparray.expression import Expression, assignment_expression, einsum_expression
-from sparray.execution import PlanRunner, Stored
 from sparray.formats import Format
 from sparray.formats.packing import check_buffers, unpack_coordinates
 from sparray.sparse_array import SparseArray
+from sparray.stored import Stored, dense_operand
 
 __all__ = [
     "Question",
@@ -85,12 +86,24 @@ class Question:
         return "\n".join([*lines, f"  {self.assumed=} {self.vector_bytes=}"])
 
 
+class _PoisonedNumPy:
+    """NumPy, but memory that is not initialised holds something to stumble over."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(np, name)
+
+    @staticmethod
+    def empty(size: int, dtype: Any) -> np.ndarray:
+        return np.full(size, 77, dtype)
+
+
 @contextmanager
 def interpreted(threads: int = 3) -> Iterator[None]:
     """Run kernels in the loop IR interpreter, in as many chunks as possible."""
     with (
         mock.patch.object(execution, "load_kernel", lambda key, make: None),
         mock.patch.object(execution, "num_threads", lambda: threads),
+        mock.patch.object(execution, "np", _PoisonedNumPy()),
         mock.patch.object(parallel, "WORK_PER_THREAD", 1),
         mock.patch.object(dispatch, "_calls", {}),
     ):
@@ -104,7 +117,11 @@ def densify(array: Any) -> np.ndarray:
     if array.format.is_dense:
         return Stored.as_ndarray(array)
     coords, values = unpack_coordinates(
-        array.format, array.shape, array._levels, array.values, array.values.dtype.type()
+        array.format,
+        array.shape,
+        array._levels,
+        array.values,
+        array.values.dtype.type(),
     )
     dense = np.zeros(array.shape, values.dtype)
     add = np.logical_or if dense.dtype == bool else np.add
@@ -117,7 +134,11 @@ def pattern_of(array: Any) -> np.ndarray:
     if isinstance(array, np.ndarray) or array.format.is_dense:
         return np.ones(array.shape, bool)
     coords, _ = unpack_coordinates(
-        array.format, array.shape, array._levels, array.values, array.values.dtype.type()
+        array.format,
+        array.shape,
+        array._levels,
+        array.values,
+        array.values.dtype.type(),
     )
     stored = np.zeros(array.shape, bool)
     stored[tuple(coords)] = True
@@ -127,13 +148,13 @@ def pattern_of(array: Any) -> np.ndarray:
 def plan_of(question: Question) -> CompiledPlan:
     """Return the plan of a question, for its own vector width."""
     with mock.patch.object(
-        dispatch,
+        planning,
         "compile_problem",
         lambda problem, _, statistics: compile_problem(
             problem, question.vector_bytes, None if question.assumed else statistics
         ),
     ):
-        return dispatch.operands_plan(
+        return planning.operands_plan(
             question.expression, question.operands, question.format
         )
 
@@ -203,7 +224,7 @@ def check_stages(question: Question, *, threads: int = 3) -> None:
         runner = PlanRunner(compiled)
         expression = question.expression
         given = {
-            n: dispatch.dense_operand(question.operands[k])
+            n: dense_operand(question.operands[k])
             if isinstance(question.operands[k], np.ndarray)
             else question.operands[k]
             for n, k in expression.operands

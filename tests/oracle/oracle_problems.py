@@ -22,7 +22,9 @@ DTYPES = ("float32", "float64", "int32", "int64", "bool", "complex128")
 MOST_ELEMENTS = 400
 
 
-def random_format(rng: np.random.Generator, ndim: int, *, output: bool = False) -> Format:
+def random_format(
+    rng: np.random.Generator, ndim: int, *, output: bool = False
+) -> Format:
     """Return a format of a number of dimensions; all named ones, and mixtures."""
     order = tuple(rng.permutation(ndim).tolist())
     if rng.random() < 0.5:
@@ -139,7 +141,9 @@ class _Maker:
 
     def access(self, indices: tuple[str, ...]) -> str:
         for name, known in self.shapes.items():
-            same = [self.extents[a] for a in known] == [self.extents[a] for a in indices]
+            same = [self.extents[a] for a in known] == [
+                self.extents[a] for a in indices
+            ]
             if same and self.rng.random() < 0.25:
                 return f"{name}[{','.join(indices)}]" if indices else name
         name = "PQRSTUVW"[len(self.names)]

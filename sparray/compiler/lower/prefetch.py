@@ -39,7 +39,7 @@ def lower_prefetch(
     )
     coordinate = b.declare(f"{statement.index}_ahead", w.coordinate(ahead))
     both = {statement.index, tile.index}
-    selected = [a for a in scope.places if both <= set(a.indices)]
+    selected = [a for a in scope.places if both <= set(a.indices) and a != w.access]
     there = scope.bind(statement.index, coordinate).bind(tile.index, tile.start)
     for access, place in advance(there.keep(selected), ctx).places.items():
         if place.depth != n_levels(ctx.spec(access.tensor)):

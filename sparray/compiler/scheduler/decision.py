@@ -12,9 +12,11 @@ from sparray.compiler.index_notation.nodes import Access, Expr
 from sparray.compiler.index_notation.simplify import (
     accesses,
     free_indices,
+    is_zero,
     substitute,
 )
 from sparray.compiler.levels import level_index, loop_parts, n_levels
+from sparray.compiler.merge_lattice import absent
 from sparray.compiler.problem import Problem
 from sparray.compiler.schedule.accumulate import Accumulate
 from sparray.compiler.schedule.assemble import Assemble, Assembly
@@ -375,13 +377,14 @@ def _needs_zero(
         return False
     if late and not tiled:
         return True
-    for index in problem.assignment.target.indices:
-        walked, points = walked_at(shape.merged, index, problem)
-        if walked and frozenset() not in points:
-            return True
-        if not points:
-            return True
-    return False
+    # Every value is written if there is work even where all operands that the
+    # target's loops walk are absent.
+    walked = [
+        access
+        for index in problem.assignment.target.indices
+        for access in walked_at(shape.merged, index, problem)[0]
+    ]
+    return is_zero(absent(shape.merged, walked))
 
 
 def _check_reductions(problem: Problem, shape: _Shape) -> None:

@@ -170,6 +170,9 @@ def _scalar(op: str, c: CType, args: list[str], support: Support) -> str:
 
 
 def _function(op: str, c: CType, arity: int, support: Support) -> str:
+    if c.kind == "complex":
+        # Its declaration stands above the helper's, which names it.
+        support.scalar("complex64" if c.size == 8 else "complex128")
     name = f"sp_{op}_{c.code}"
     names = ("a", "b")[:arity]
     parameters = ", ".join(f"{c.name} {n}" for n in names)

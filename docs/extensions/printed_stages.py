@@ -1,0 +1,87 @@
+"""Write what the compiler prints for one product, so that the pages show the truth.
+
+`developer/generated/` gets one file per stage of ``C[i,j] = A[i,k] * B[k,j]`` with a
+CSR operand, and of the same product with a sparse result. It is made anew by every
+build and ignored by git.
+"""
+
+from pathlib import Path
+from typing import Any
+
+from sparray._kernels.render import render_module
+from sparray.compiler.cin.printer import print_statement
+from sparray.compiler.index_notation.canonical import canonicalize, separate_accesses
+from sparray.compiler.index_notation.parser import parse_assignment
+from sparray.compiler.index_notation.printer import print_assignment
+from sparray.compiler.pipeline import KernelSpec, compile_problem
+from sparray.compiler.problem import Problem, TensorSpec
+from sparray.compiler.scheduler.plan import KernelStep
+from sparray.formats.named import named_format
+
+TEXT = "C[i,j] = A[i,k] * B[k,j]"
+
+# Narrow registers keep the text short: the widest tiles are left to a real machine.
+VECTOR_BYTES = 16
+
+Pages = dict[str, str]
+
+
+def setup(app: Any) -> dict[str, bool]:
+    """Register the extension with Sphinx."""
+    app.connect("builder-inited", _write)
+    return {"parallel_read_safe": True}
+
+
+def _write(app: Any) -> None:
+    folder = Path(app.srcdir, "developer", "generated")
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in printed_stages().items():
+        path = folder / name
+        # A file that is not touched is not read again by the next build.
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+
+
+def printed_stages() -> Pages:
+    """Return the text of every stage, by the name of the file that shows it."""
+    return {**_pages("spmm", "dense"), **_pages("spgemm", "csr")}
+
+
+def _pages(name: str, format: str) -> Pages:
+    problem = _problem(format)
+    spec, decision = _kernel(problem)
+    stages = "\n\n".join(
+        f"{label}\n{print_statement(stage)}"
+        for label, stage in zip(
+            ("concretize", *map(str, decision.commands)), decision.stages, strict=True
+        )
+    )
+    reasons = "\n".join(
+        f"{reason.what}\n    {reason.why}" for reason in decision.reasons
+    )
+    return {
+        f"{name}_index_notation.txt": print_assignment(problem.assignment),
+        f"{name}_problem.txt": problem.describe(),
+        f"{name}_cin.txt": stages,
+        f"{name}_schedule.txt": f"{decision.schedule}\n\n{reasons}",
+        f"{name}_loops.txt": spec.loops,
+        f"{name}_cython.pyx": render_module(spec.functions, spec.header),
+    }
+
+
+def _problem(format: str) -> Problem:
+    renamed, _ = canonicalize(parse_assignment(TEXT))
+    assignment, _ = separate_accesses(renamed)
+    csr = TensorSpec(named_format("csr", 2), "float64", "int32")
+    dense = TensorSpec(named_format("dense", 2), "float64")
+    second, output = (csr, csr) if format == "csr" else (dense, dense)
+    return Problem(assignment, (("A", csr), ("B", second)), output)
+
+
+def _kernel(problem: Problem) -> tuple[KernelSpec, Any]:
+    compiled = compile_problem(problem, VECTOR_BYTES)
+    (step,) = compiled.plan.steps
+    (spec,) = compiled.kernels
+    if spec is None or not isinstance(step, KernelStep):
+        raise RuntimeError(f"expected one kernel for {TEXT}, got {compiled.plan}")
+    return spec, step.decision
