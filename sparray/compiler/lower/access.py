@@ -1,6 +1,7 @@
 """Follow accesses into their levels, and read their values."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from sparray.compiler import names
 from sparray.compiler.index_notation.nodes import Access
@@ -73,11 +74,9 @@ def _advance_one(access: Access, scope: Scope, ctx: Context) -> Scope:
                 f"expected unique levels above a {level.name} level, got {spec.format}"
             )
         found = level.locate(ctx.view(access, depth), position, here)
-        if found.found is not None:
-            raise UnsupportedError(
-                f"expected level {depth + 1} of {spec.format} to hold every coordinate"
-            )
         ctx.builder.emit(*found.setup)
+        if found.found is not None:
+            scope = replace(scope, tests=(*scope.tests, (access, found.found)))
         position, depth, moved = found.position, depth + 1, True
     if not moved:
         return scope

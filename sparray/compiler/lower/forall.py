@@ -1,7 +1,7 @@
 """Lower a loop over an index: dense, along one operand, or merging several."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sparray.compiler.cin.effective import (
     effective_value,
@@ -83,8 +83,35 @@ def lower_body(
 
 def _lower_bound(index: str, body: Stmt, scope: Scope, ctx: Context) -> None:
     scope = advance(scope, ctx)
+    tests, scope = scope.tests, replace(scope, tests=())
     with ctx.output.bound(index, scope, ctx) as surrounded:
-        lower_statement(body, surrounded, ctx)
+        _lower_tested(body, tests, surrounded, ctx)
+
+
+def _lower_tested(
+    body: Stmt,
+    tests: tuple[tuple[Access, ir.Expr], ...],
+    scope: Scope,
+    ctx: Context,
+) -> None:
+    """Emit a body in which located operands may hold nothing.
+
+    **Rewrite**: ``s`` with ``A`` found or not → ``if found: s else: s without A``.
+    """
+    if not tests:
+        lower_statement(body, scope, ctx)
+        return
+    (access, found), *others = tests
+    with ctx.builder.branch(found):
+        _lower_tested(body, tuple(others), scope, ctx)
+    without = restrict(body, [access], ctx.dtypes)
+    if without is None:
+        return
+    left = reads(without)
+    with ctx.builder.otherwise():
+        remaining = tuple(test for test in others if test[0] in left)
+        inside = scope.keep(left | ctx.output.follows)
+        _lower_tested(without, remaining, inside, ctx)
 
 
 def lower_range(

@@ -44,7 +44,8 @@ class Scope:
     """Coordinates of the bound indices, places of the accesses, the open tile.
 
     ``lanes`` is 1 in scalar code. A vector loop is lowered piece by piece: ``lanes`` is
-    the width of one piece and ``piece`` its number in the tile.
+    the width of one piece and ``piece`` its number in the tile. ``tests`` are accesses
+    that have been located where they may hold nothing, each with whether they do.
     """
 
     coordinates: Mapping[str, ir.Expr] = field(default_factory=dict)
@@ -52,6 +53,7 @@ class Scope:
     tile: Tile | None = None
     lanes: int = 1
     piece: int = 0
+    tests: tuple[tuple[Access, ir.Expr], ...] = ()
 
     def bind(self, index: str, coordinate: ir.Expr) -> "Scope":
         """Return the scope with one more bound index."""

@@ -92,8 +92,8 @@ def _lower_scalar(statement: Where, scope: Scope, ctx: Context) -> None:
 def may_be_empty(producer: Stmt, scope: Scope, ctx: Context) -> bool:
     """Tell whether a producer may end without having stored anything.
 
-    It cannot if none of its loops walks an operand: every remaining level is then
-    located, and the loops above have found the others present.
+    It cannot if every remaining level has each coordinate: the loops above have found
+    the others present.
     """
     return any(_walks(a, scope, ctx) for a in accesses(effective_value(producer)))
 
@@ -106,6 +106,8 @@ def _walks(access: Access, scope: Scope, ctx: Context) -> bool:
     for depth in range(place.depth, n_levels(spec)):
         at = scope.place(access, replace(place, depth=depth))
         if is_walked(access, level_index(spec, access, depth), at, ctx):
+            return True
+        if not spec.format.levels[depth].full:
             return True
     return False
 

@@ -371,8 +371,11 @@ def _needs_zero(
 ) -> bool:
     """Tell whether the result's values must be zero before the kernel runs."""
     if choice.way is Assembly.INHERIT:
-        # A block's padding, outside the shape, is never written.
-        return not problem.output.format.is_plain
+        # A block's padding, outside the shape, is never written, nor is a slot of a
+        # level that holds nothing there.
+        levels = problem.output.format.levels
+        holes = any(isinstance(x, Locatable) and not x.full for x in levels)
+        return holes or not problem.output.format.is_plain
     if choice.way is not Assembly.INSERT:
         return False
     if late and not tiled:
@@ -382,7 +385,17 @@ def _needs_zero(
     walked = [
         access
         for index in problem.assignment.target.indices
-        for access in walked_at(shape.merged, index, problem)[0]
+        for loop in shape.parts.get(index, (index,))
+        for access in walked_at(shape.merged, loop, problem)[0]
+    ]
+    # A located level may hold nothing at a coordinate, unless it is full.
+    walked += [
+        access
+        for access in accesses(shape.merged)
+        if not all(
+            level.full or not isinstance(level, Locatable)
+            for level in problem.specs[access.tensor].format.levels
+        )
     ]
     return is_zero(absent(shape.merged, walked))
 

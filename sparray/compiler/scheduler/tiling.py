@@ -68,7 +68,8 @@ def _contiguous(access: Access, index: str, problem: Problem) -> bool:
     if access.indices.count(index) != 1:
         return False
     last = level_index(spec, access, len(format.levels) - 1) == index
-    return last and isinstance(format.levels[-1], Locatable)
+    leaf = format.levels[-1]
+    return last and isinstance(leaf, Locatable) and leaf.full
 
 
 def _plain(expr: Expr) -> bool:
