@@ -17,10 +17,14 @@ from sparray.compiler import names
 from sparray.compiler.lower.append import append_groups, located_prefix
 from sparray.compiler.pipeline import CompiledPlan, KernelSpec
 from sparray.compiler.schedule.assemble import Assembly
-from sparray.compiler.scheduler.plan import KernelStep, SortStep
+from sparray.compiler.scheduler.plan import PackStep, SortStep, Step
 from sparray.errors import InternalError, KernelMemoryError
 from sparray.formats.coordinates import sort_order
-from sparray.formats.packing import LevelBuffers
+from sparray.formats.packing import (
+    LevelBuffers,
+    pack_coordinates,
+    unpack_coordinates,
+)
 from sparray.stored import IndexWidthError, Operand, Stored, buffers
 
 __all__ = ["PlanRunner", "Runner"]
@@ -191,7 +195,7 @@ class PlanRunner:
 
     def __init__(self, compiled: CompiledPlan) -> None:
         self.compiled = compiled
-        self.steps: list[tuple[KernelStep | SortStep, Runner | None]] = [
+        self.steps: list[tuple[Step, Runner | None]] = [
             (step, None if spec is None else Runner(spec))
             for step, spec in zip(compiled.plan.steps, compiled.kernels, strict=True)
         ]
@@ -216,6 +220,9 @@ class PlanRunner:
         for step, runner in self.steps:
             if isinstance(step, SortStep):
                 arrays[step.result] = _sort(arrays[step.source], step)
+                continue
+            if isinstance(step, PackStep):
+                arrays[step.result] = _pack(arrays[step.source], step)
                 continue
             if runner is None:
                 raise InternalError("expected a kernel for each kernel step")
@@ -242,6 +249,17 @@ def _extents(
     for access in accesses(runner.problem.assignment.value):
         found.update(zip(access.indices, shapes[access.tensor], strict=True))
     return [found[index] for index in runner.spec.index_order]
+
+
+def _pack(source: Operand, step: PackStep) -> Stored:
+    """Make a format's levels from a coordinate list."""
+    coords, values = unpack_coordinates(
+        source.format, source.shape, source._levels, source.values
+    )
+    levels, packed = pack_coordinates(
+        step.spec.format, source.shape, coords, values, 0, step.spec.index_dtype
+    )
+    return Stored(step.spec.format, source.shape, levels, packed)
 
 
 def _sort(source: Operand, step: SortStep) -> Stored:

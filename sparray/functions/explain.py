@@ -5,7 +5,7 @@ from typing import Any
 from sparray.compiler.cin.printer import print_statement
 from sparray.compiler.index_notation.printer import print_assignment
 from sparray.compiler.pipeline import KernelSpec
-from sparray.compiler.scheduler.plan import KernelStep, SortStep
+from sparray.compiler.scheduler.plan import KernelStep, PackStep, SortStep
 from sparray.expression import (
     Expression,
     assignment_expression,
@@ -76,6 +76,9 @@ def explain(
         number += 1
         if isinstance(step, SortStep):
             lines.append(f"step {number}: sort the entries of {step.source}")
+            continue
+        if isinstance(step, PackStep):
+            lines.append(f"step {number}: pack {step.source} as {step.spec.format}")
             continue
         lines += _kernel(number, step, spec, source)
     lines.append("decisions:")

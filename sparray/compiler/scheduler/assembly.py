@@ -11,7 +11,7 @@ from sparray.compiler.merge_lattice import lattice
 from sparray.compiler.problem import Problem
 from sparray.compiler.schedule.assemble import Assembly
 from sparray.compiler.scheduler.temporaries import can_assemble, is_coordinate_list
-from sparray.formats.level import Insertable, Locatable
+from sparray.formats.level import Locatable
 
 __all__ = ["Choice", "choose_assembly", "walked_at"]
 
@@ -70,7 +70,7 @@ def choose_assembly(
         Formats; the target is a `names.OUTPUT`.
     """
     spec, target = problem.output, problem.assignment.target
-    if all(isinstance(level, Insertable) for level in spec.format.levels):
+    if spec.format.is_dense and spec.format.is_plain:
         return Choice(Assembly.INSERT, "every level of the result is located")
     source = _inherited(value, order, reduced, problem)
     if source is not None:

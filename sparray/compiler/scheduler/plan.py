@@ -17,7 +17,12 @@ from sparray.compiler.index_notation.simplify import (
 )
 from sparray.compiler.problem import Problem, TensorSpec
 from sparray.compiler.scheduler.conversions import conversion, conversion_statistics
-from sparray.compiler.scheduler.decision import Decision, Reason, decide
+from sparray.compiler.scheduler.decision import (
+    Decision,
+    Reason,
+    best_candidate,
+    decide,
+)
 from sparray.compiler.scheduler.factor import factor_invariants
 from sparray.compiler.scheduler.options import Option, options, result_entries
 from sparray.compiler.scheduler.statistics import Statistics
@@ -29,8 +34,9 @@ from sparray.compiler.scheduler.temporaries import (
     temporary_format,
 )
 from sparray.errors import UnsupportedError
+from sparray.formats.named import named_format
 
-__all__ = ["KernelStep", "Plan", "SortStep", "plan"]
+__all__ = ["KernelStep", "PackStep", "Plan", "SortStep", "Step", "plan"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +68,23 @@ class SortStep:
 
 
 @dataclass(frozen=True, slots=True)
+class PackStep:
+    """Make the levels of a format that no kernel assembles, from a coordinate list."""
+
+    source: str
+    result: str
+    spec: TensorSpec
+
+
+Step = KernelStep | SortStep | PackStep
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """The steps that compute a problem, in order, and what was decided."""
 
     problem: Problem
-    steps: tuple[KernelStep | SortStep, ...]
+    steps: tuple[Step, ...]
     reasons: tuple[Reason, ...]
 
 
@@ -82,7 +100,7 @@ class _Planner:
     statistics: Statistics
     vector_bytes: int
     bindings: dict[str, str]
-    steps: list[KernelStep | SortStep] = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)
     reasons: list[Reason] = field(default_factory=list)
     converted: dict[tuple[str, TensorSpec], str] = field(default_factory=dict)
     numbers: Iterator[int] = field(default_factory=lambda: count(1))
@@ -141,20 +159,37 @@ def plan(problem: Problem, statistics: Statistics, vector_bytes: int) -> Plan:
     """
     bindings = {name: name for name, _ in problem.operands}
     planner = _Planner(problem, statistics, vector_bytes, bindings)
-    _check_result(problem)
     _check_diagonals(problem)
     _rewrite(planner)
     _sort_operands(planner)
-    _compute(planner, planner.problem, names.OUTPUT)
+    if _is_packed(planner.problem, statistics):
+        _pack(planner)
+    else:
+        _compute(planner, planner.problem, names.OUTPUT)
     return Plan(problem, tuple(planner.steps), tuple(planner.reasons))
 
 
-def _check_result(problem: Problem) -> None:
-    if not can_assemble(problem.output.format):
-        raise UnsupportedError(
-            "expected a result whose dense levels stand above all others, got "
-            f"{problem.output.format}, in\n{problem.describe()}"
+def _is_packed(problem: Problem, statistics: Statistics) -> bool:
+    """Tell whether no kernel can make the result's levels."""
+    if can_assemble(problem.output.format):
+        return False
+    return best_candidate(problem, statistics) is None
+
+
+def _pack(planner: _Planner) -> None:
+    """Compute the entries as a coordinate list, then make the result of it."""
+    problem = planner.problem
+    ndim = problem.output.format.ndim
+    listed = replace(problem.output, format=named_format("coo", ndim))
+    made = planner.fresh()
+    planner.reasons.append(
+        Reason(
+            f"pack the entries as {problem.output.format}",
+            "its levels are made of all entries at once",
         )
+    )
+    _compute(planner, replace(problem, output=listed), made)
+    planner.steps.append(PackStep(made, names.OUTPUT, problem.output))
 
 
 def _check_diagonals(problem: Problem) -> None:

@@ -6,7 +6,12 @@ from dataclasses import replace
 from sparray.compiler.problem import TensorSpec
 from sparray.formats.compressed import Compressed
 from sparray.formats.format import Format
-from sparray.formats.level import Level, Locatable, PositionIterable
+from sparray.formats.level import (
+    Appendable,
+    Insertable,
+    Level,
+    PositionIterable,
+)
 from sparray.formats.named import named_format
 from sparray.formats.singleton import Singleton
 
@@ -55,9 +60,16 @@ def is_coordinate_list(format: Format) -> bool:
 
 
 def can_assemble(format: Format) -> bool:
-    """Tell whether a result may have a format: its located levels stand first."""
-    located = [isinstance(level, Locatable) for level in format.levels]
-    return located == sorted(located, reverse=True)
+    """Tell whether kernels can make a format: full levels first, then appended ones."""
+    full = [level.full for level in format.levels]
+    return (
+        format.is_plain
+        and full == sorted(full, reverse=True)
+        and all(
+            isinstance(level, Insertable if level.full else Appendable)
+            for level in format.levels
+        )
+    )
 
 
 def reordered(spec: TensorSpec, order: Sequence[int]) -> TensorSpec:
@@ -67,7 +79,7 @@ def reordered(spec: TensorSpec, order: Sequence[int]) -> TensorSpec:
     """
     levels = spec.format.levels
     if not can_assemble(spec.format):
-        levels = (Compressed(),) * spec.format.ndim
+        levels = named_format("csf", spec.format.ndim).levels
     return replace(spec, format=Format(levels, tuple(order)))
 
 
