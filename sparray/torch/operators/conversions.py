@@ -7,17 +7,16 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sparray.convert import convert_format
 from sparray.errors import DeviceError, UnsupportedError
 from sparray.expression import Expression, assignment_expression
 from sparray.formats.format import Format
 from sparray.formats.named import as_format, named_format
 from sparray.torch.autograd import check_operand, evaluate
-from sparray.torch.pattern import Pattern, as_tensor_of
+from sparray.torch.pattern import as_tensor_of
 from sparray.torch.table import implements
 from sparray.torch.tensor import SparseTensor
 
-__all__ = ["converted", "to_dense", "to_format"]
+__all__ = ["to_dense", "to_format"]
 
 
 @lru_cache(maxsize=64)
@@ -38,50 +37,21 @@ def to_dense(tensor: SparseTensor) -> Tensor:
     return made if fill == 0 else made + fill
 
 
-def converted(pattern: Pattern, format: Format) -> tuple[Pattern, Tensor | None]:
-    """Return a pattern in another format, and where its values are found.
-
-    Returns
-    -------
-    pattern : Pattern
-        With the same coordinates; kept, so that it is made once.
-    places : int64[n] or None
-        Entry ``n`` of the new pattern is entry ``places[n]`` of the old one; None if
-        they are in the same order.
-    """
-    made: tuple[Pattern, Tensor | None] = pattern.kept(
-        ("converted", format), lambda: _converted(pattern, format)
-    )
-    return made
-
-
-def _converted(pattern: Pattern, format: Format) -> tuple[Pattern, Tensor | None]:
-    numbers = np.arange(1, pattern.n_values + 1)
-    array = convert_format(pattern.array(numbers), format)
-    made = Pattern(array)
-    if np.array_equal(array.values, numbers):
-        return made, None
-    # A format that pads has entries without a number: 0 becomes -1.
-    return made, torch.from_numpy(array.values - 1)
-
-
-def values_at(values: Tensor, places: Tensor | None) -> Tensor:
-    """Return the values of a converted pattern, part of the graph."""
-    return values if places is None else values.index_select(0, places)
-
-
 def to_format(tensor: SparseTensor, format: str | Format) -> SparseTensor:
     """Return a tensor in another format, part of the graph."""
     wanted = as_format(format, tensor.dim())
     if wanted == tensor.format:
         return tensor
-    pattern, places = converted(tensor.pattern, wanted)
+    pattern, places = tensor.pattern.converted(wanted)
     if places is not None and bool((places < 0).any()):
         raise UnsupportedError(
             f"format: expected one that stores the same entries, got {wanted}, which "
             "pads"
         )
-    return SparseTensor(pattern, values_at(tensor.values(), places), tensor.fill_value)
+    values = tensor.values()
+    if places is not None:
+        values = values.index_select(0, torch.from_numpy(places))
+    return SparseTensor(pattern, values, tensor.fill_value)
 
 
 def _without_fill(tensor: SparseTensor, what: str) -> SparseTensor:
