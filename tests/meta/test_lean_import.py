@@ -7,9 +7,9 @@ LIMIT_S = 0.2
 
 CODE = """
 import sys, time
-begin = time.perf_counter()
+begin = time.process_time()
 import sparray
-spent = time.perf_counter() - begin
+spent = time.process_time() - begin
 heavy = [m for m in ("torch", "Cython", "scipy", "sparray.compiler.pipeline")
          if m in sys.modules]
 print(spent, *heavy)
@@ -17,7 +17,10 @@ print(spent, *heavy)
 
 
 def fresh_import() -> tuple[float, list[str]]:
-    """Import in a fresh interpreter: the seconds, and what was loaded that is heavy."""
+    """Import in a fresh interpreter: processor time, and what was loaded of the heavy.
+
+    Processor time: another program on the machine makes an import no heavier.
+    """
     done = subprocess.run(
         [sys.executable, "-c", CODE], capture_output=True, text=True, check=True
     )
@@ -30,6 +33,7 @@ def test_nothing_heavy_is_loaded():
 
 
 def test_the_time_is_within_the_budget():
-    # The best of several, with half again for a machine that does something else.
+    # The best of several, with half again for a machine that is slower than the one
+    # of the budget, or shares its caches.
     best = min(fresh_import()[0] for _ in range(7))
     assert best < 1.5 * LIMIT_S, f"{best:.3f} s"
