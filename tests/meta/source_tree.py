@@ -4,6 +4,7 @@ import ast
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,7 @@ class Import:
         return f"{self.module}:{self.line} imports {self.imported} ({self.when})"
 
 
+@cache
 def modules() -> dict[str, Path]:
     """Return every module of the package by its dotted name."""
     found = {}
@@ -55,9 +57,10 @@ def imports(module: str, path: Path) -> Iterator[Import]:
                 yield Import(module, full if full in known else base, node.lineno, when)
 
 
-def all_imports() -> list[Import]:
+@cache
+def all_imports() -> tuple[Import, ...]:
     """Return the imports of every module."""
-    return [one for name, path in modules().items() for one in imports(name, path)]
+    return tuple(one for name, path in modules().items() for one in imports(name, path))
 
 
 def git(*arguments: str) -> list[str]:
