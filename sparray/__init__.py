@@ -25,6 +25,8 @@ if TYPE_CHECKING:
         compile,
     )
     from sparray.functions.explain import explain
+    from sparray.view.draw import draw
+    from sparray.view.spy import spy
 
 __all__ = [
     "Format",
@@ -33,6 +35,7 @@ __all__ = [
     "array",
     "compile",
     "compute",
+    "draw",
     "einsum",
     "explain",
     "from_buffers",
@@ -41,6 +44,7 @@ __all__ = [
     "from_torch",
     "num_threads",
     "set_num_threads",
+    "spy",
     "sum",
 ]
 
@@ -50,7 +54,9 @@ __version__ = "0.1.0"
 _LAZY = {
     "Kernel": "sparray.functions.compile",
     "compile": "sparray.functions.compile",
+    "draw": "sparray.view.draw",
     "explain": "sparray.functions.explain",
+    "spy": "sparray.view.spy",
 }
 
 

@@ -314,14 +314,14 @@ class SparseArray(ArrayOperators):
         return SparseArray._from_trusted, parts
 
     def __repr__(self) -> str:
-        nnz, size = self.nnz, self.size
-        density = f"{nnz / size:.2g}" if size else "none"
-        fill = "" if self.fill_value == 0 else f", fill value {self.fill_value}"
-        return (
-            f"<SparseArray {self.format.name or self.format}, shape {self.shape}, "
-            f"{self.dtype}: {nnz} stored entries, density {density}, "
-            f"{self.nbytes} bytes{fill}>"
-        )
+        from sparray.view.summary import summary  # views know SparseArrays
+
+        return summary(self)
+
+    def _repr_html_(self) -> str:
+        from sparray.view.html import html  # views know SparseArrays
+
+        return html(self)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
         raise WouldDensifyError(

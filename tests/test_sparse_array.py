@@ -265,24 +265,24 @@ def test_sixty_four_dimensions():
             [[0.0, 1.0], [0.0, 2.0]],
             "csr",
             "<SparseArray csr, shape (2, 2), float64: 2 stored entries, density 0.5, "
-            "36 bytes>",
+            "36 B (pos 12 B, crd 8 B, values 16 B)>",
         ),
         (
             np.zeros((0, 3)),
             "coo",
             "<SparseArray coo, shape (0, 3), float64: 0 stored entries, density none, "
-            "8 bytes>",
+            "8 B (i.pos 8 B, i.crd 0 B, j.crd 0 B, values 0 B)>",
         ),
         (
             np.bool_(True),
             "dense",
-            "<SparseArray dense, shape (), bool: 1 stored entries, density 1, 1 bytes>",
+            "<SparseArray dense, shape (), bool: 1 stored entry, density 1, 1 B>",
         ),
         (
             np.zeros((1, 1), "int8"),
             "(i, j) -> (j: compressed, i: dense)",
             "<SparseArray (i, j) -> (j: compressed, i: dense), shape (1, 1), int8: "
-            "0 stored entries, density 0, 8 bytes>",
+            "0 stored entries, density 0, 8 B (pos 8 B, crd 0 B, values 0 B)>",
         ),
     ],
 )
