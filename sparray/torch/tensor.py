@@ -345,6 +345,26 @@ def _restore(
     return made
 
 
+def _define_operator(name: str) -> None:
+    function = getattr(torch.Tensor, name)
+
+    def operator(self: SparseTensor, other: Any) -> Any:
+        if not isinstance(other, _OPERANDS):
+            return NotImplemented
+        return SparseTensor.__torch_function__(function, (), (self, other))
+
+    operator.__name__ = name
+    setattr(SparseTensor, name, operator)
+
+
+_OPERANDS = (torch.Tensor, bool, int, float, complex)
+
+# Torch's own turn every TypeError, and what it says, into a missing operator.
+for _name in ("matmul", "add", "sub", "mul", "truediv"):
+    _define_operator(f"__{_name}__")
+    _define_operator(f"__r{_name}__")
+
+
 def check_differentiable(values: torch.Tensor, requires_grad: bool) -> None:
     """Raise if a gradient is wanted of values that have none.
 

@@ -28,13 +28,14 @@ def _copy(ndim: int) -> Expression:
 def to_dense(tensor: SparseTensor) -> Tensor:
     """Return every element as a strided tensor, part of the graph."""
     ndim = tensor.dim()
-    fill, values = tensor.fill_value, tensor.values()
-    if fill != 0:
-        values = values - fill
-    made, _ = evaluate(
-        _copy(ndim), [values], [tensor.pattern], named_format("dense", ndim)
-    )
-    return made if fill == 0 else made + fill
+    copy, format = _copy(ndim), named_format("dense", ndim)
+    pattern, fill = tensor.pattern, tensor.fill_value
+    made, _ = evaluate(copy, [tensor.values()], [pattern], format)
+    if fill == 0:
+        return made
+    # Not by arithmetic, which a fill value of NaN or inf would spoil.
+    is_stored, _ = evaluate(copy, [pattern.ones], [pattern], format)
+    return torch.where(is_stored, made, fill)
 
 
 def to_format(tensor: SparseTensor, format: str | Format) -> SparseTensor:
@@ -200,14 +201,27 @@ def _copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
 
 
 @implements([torch.zeros_like, torch.empty_like])
-def _zeros_like(
+def _zeros_like(input: SparseTensor, **options: Any) -> SparseTensor:
+    return _full_like(input, 0, **options)
+
+
+@implements([torch.ones_like])
+def _ones_like(input: SparseTensor, **options: Any) -> SparseTensor:
+    return _full_like(input, 1, **options)
+
+
+@implements([torch.full_like])
+def _full_like(
     input: SparseTensor,
+    fill_value: Any,
     *,
     dtype: torch.dtype | None = None,
     requires_grad: bool = False,
     **options: Any,
 ) -> SparseTensor:
-    values = torch.zeros_like(
-        input.values(), dtype=dtype or input.dtype, requires_grad=requires_grad
+    """Return one value everywhere: stored entries and the fill value alike."""
+    values = torch.full_like(
+        input.values(), fill_value, dtype=dtype, requires_grad=requires_grad
     )
-    return SparseTensor(input.pattern, values)
+    fill = torch.full((), fill_value, dtype=values.dtype).item()
+    return SparseTensor(input.pattern, values, fill)

@@ -69,6 +69,11 @@ def _div(
     return _binary("/", input, other)
 
 
+@implements([Tensor.__rtruediv__, Tensor.__rdiv__])
+def _reflected_div(self: Any, other: Any) -> Any:
+    return _binary("/", other, self)
+
+
 _TORCH = {"+": torch.add, "-": torch.sub, "*": torch.mul, "/": torch.div}
 
 
