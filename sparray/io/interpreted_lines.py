@@ -1,4 +1,4 @@
-"""Lines of numbers to arrays: what `compiled_lines` does, where nothing is compiled."""
+"""Lines of numbers to arrays: what `compiled.pyx` does, where nothing is compiled."""
 
 import re
 from typing import Any
@@ -17,7 +17,7 @@ _REAL = re.compile(
 _TOKEN = re.compile(rb"[^ \t\n]+")
 _INT64_MAX = 2**63 - 1
 
-# The numbers of compiled_lines.pyx.
+# The numbers of compiled.pyx.
 _OK, _BAD_INDEX, _INDEX_OVERFLOW, _INDEX_OUTSIDE = range(4)
 _BAD_VALUE, _VALUE_OVERFLOW, _EXTRA, _TOO_MANY = range(4, 8)
 _PATTERN, _REAL_KIND, _COMPLEX, _INTEGER_KIND, _UNSIGNED = range(5)
@@ -33,7 +33,7 @@ class _WrongTokenError(Exception):
 
 
 def parse_lines(
-    text: bytes,
+    text: bytes | memoryview,
     coords: npt.NDArray[Any],
     reals: npt.NDArray[np.float64],
     integers: npt.NDArray[np.int64],
@@ -48,7 +48,7 @@ def parse_lines(
 
     Parameters
     ----------
-    text : bytes
+    text : bytes or memoryview
         Whole lines; the last one may lack its end.
     coords : int32[n_coords, capacity] or int64[n_coords, capacity]
         Gets the indices, from 0.
@@ -78,6 +78,7 @@ def parse_lines(
     offset : int
         Where in the text the wrong token is.
     """
+    text = bytes(text)
     n_entries = n_lines = offset = 0
     parts = (coords, reals, integers, extents, kind, base, may_overflow)
     while offset < len(text):

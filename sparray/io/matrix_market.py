@@ -7,13 +7,13 @@ import numpy as np
 import numpy.typing as npt
 
 from sparray.convert.entries import cast_values, convert_format
-from sparray.formats.coordinates import as_dtype
 from sparray.formats.dense import Dense
 from sparray.formats.format import Format
 from sparray.formats.named import as_format, named_format
-from sparray.io.assembly import Coords, array_of_entries, mirror
 from sparray.io.description import Description
-from sparray.io.lines import LineSpec, read_entries
+from sparray.io.entries import Entries, array_of_entries, mirror
+from sparray.io.line_spec import LineSpec
+from sparray.io.lines import read_entries
 from sparray.io.matrix_market_header import Header, read_header
 from sparray.io.text_source import TextSource
 from sparray.sparse_array import SparseArray
@@ -71,16 +71,14 @@ def read_mtx(
             may_overflow=permissive,
             fortran_exponents=permissive,
         )
-        coords, values = read_entries(source, spec, header.n_entries)
-        if values is None:
-            values = np.ones(header.n_entries, np.float64 if dtype is None else as_dtype(dtype))
+        entries = read_entries(source, spec, header.n_entries)
         if header.layout == "array":
-            values = cast_values(values, dtype)
+            values = cast_values(entries.values, dtype)
             return _dense(source, header, values, format)
         if header.symmetry != "general":
-            coords = _one_triangle(source, header, coords, values, permissive)
-            coords, values = mirror(coords, values, header.symmetry)
-    return array_of_entries(coords, values, header.shape, format, dtype)
+            _check_triangle(source, header, entries, permissive)
+            entries = mirror(entries, header.symmetry)
+    return array_of_entries(entries, header.shape, format, dtype)
 
 
 def describe_mtx(path: str | os.PathLike[str]) -> Description:
@@ -101,15 +99,11 @@ def describe_mtx(path: str | os.PathLike[str]) -> Description:
     )
 
 
-def _one_triangle(
-    source: TextSource,
-    header: Header,
-    coords: Coords,
-    values: npt.NDArray[Any],
-    permissive: bool,
-) -> Coords:
+def _check_triangle(
+    source: TextSource, header: Header, entries: Entries, permissive: bool
+) -> None:
     """Check that all entries are in the lower triangle, or turn them over."""
-    rows, columns = coords
+    rows, columns = entries.coords
     upper = np.flatnonzero(rows < columns)
     if len(upper) and not permissive:
         at = int(upper[0])
@@ -123,27 +117,29 @@ def _one_triangle(
             f"expected one triangle of a {header.symmetry} matrix, got entries on "
             "both sides of the diagonal"
         )
-    wrong = rows == columns
-    if header.symmetry == "skew-symmetric":
-        wrong &= values != 0
-    elif header.symmetry == "hermitian":
-        wrong &= values.imag != 0
-    else:
-        return [columns, rows] if len(upper) else coords
+    wrong = (rows == columns) & _breaks_diagonal(header.symmetry, entries.values)
     if wrong.any():
         at = int(np.flatnonzero(wrong)[0])
         source.refuse(
-            f"expected a diagonal that can be {header.symmetry}, got {values[at]} at "
-            f"({rows[at] + 1}, {columns[at] + 1})"
+            f"expected a diagonal that can be {header.symmetry}, got "
+            f"{entries.values[at]} at ({rows[at] + 1}, {columns[at] + 1})"
         )
     if len(upper):
         # What is listed is the mirror image of the lower triangle.
+        entries.coords = [columns, rows]
         if header.symmetry == "hermitian":
-            np.conjugate(values, out=values)
-        else:
-            np.negative(values, out=values)
-        return [columns, rows]
-    return coords
+            np.conjugate(entries.values, out=entries.values)
+        elif header.symmetry == "skew-symmetric":
+            np.negative(entries.values, out=entries.values)
+
+
+def _breaks_diagonal(symmetry: str, values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    """Mark values that the diagonal cannot have."""
+    if symmetry == "skew-symmetric":
+        return values != 0
+    if symmetry == "hermitian" and values.dtype.kind == "c":
+        return values.imag != 0
+    return np.zeros(len(values), dtype=bool)
 
 
 def _dense(

@@ -1,9 +1,9 @@
-"""Text files, compressed or not, as header lines and then blocks of lines."""
+"""Text files, compressed or not, as lines of a header and then blocks of lines."""
 
 import gzip
+import io
 import os
 import zlib
-from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, NoReturn, Self, cast
@@ -11,10 +11,12 @@ from typing import BinaryIO, NoReturn, Self, cast
 from sparray.errors import FileFormatError
 from sparray.io.progress import Progress
 
-__all__ = ["TextSource", "is_gzip"]
+__all__ = ["BLOCK_BYTES", "TextSource", "is_gzip"]
 
-_BLOCK_BYTES = 2**20
-_LONGEST_LINE_BYTES = 2**20
+BLOCK_BYTES = 2**20
+"""Lines are read in blocks of this size, and are shorter."""
+_BLANKS_TO_ENDS = bytes.maketrans(b" \t", b"\n\n")
+_HEADER_BYTES = 2**12
 _MOST_EXPANSION = 1032
 """Bytes that one byte of a deflate stream can become (RFC 1951: 258 from 2 bits)."""
 _PLAUSIBLE_EXPANSION = 200
@@ -58,6 +60,7 @@ class TextSource:
             else self._raw
         )
         self._any_line_end = any_line_end
+        self._blanks_end_lines = False
         self._pending = b""
         self._held_back = b""
         self._n_read = 0
@@ -97,16 +100,27 @@ class TextSource:
     def read_line(self) -> bytes | None:
         """Return the next line without its end; None at the end of the file."""
         while b"\n" not in self._pending:
-            block = self._read()
+            if len(self._pending) >= BLOCK_BYTES - _HEADER_BYTES:
+                self._refuse_long_line()
+            block = self._read_bytes(_HEADER_BYTES)
+            if self._any_line_end:
+                block = self._one_line_end(block)
             if not block:
                 break
             self._pending += block
-            self._check_length(self._pending)
         if not self._pending:
             return None
         line, _, self._pending = self._pending.partition(b"\n")
         self.line += 1
         return line.removesuffix(b"\r")
+
+    def split_at_blanks(self) -> None:
+        """Read every run of blanks as a line's end from here on.
+
+        Numbers of lines mean nothing then: errors name the last one before.
+        """
+        self._blanks_end_lines = True
+        self._pending = self._pending.translate(_BLANKS_TO_ENDS)
 
     def peek_line(self) -> bytes | None:
         """Return the next line and read it again next time."""
@@ -116,52 +130,88 @@ class TextSource:
             self._pending = line + b"\n" + self._pending
         return line
 
-    def blocks(self) -> Iterator[bytes]:
-        """Yield what follows in blocks that end with a line's end, or the file's."""
-        rest, self._pending = self._pending, b""
+    def read_block(self, buffer: bytearray) -> int:
+        """Read whole lines into a buffer of `BLOCK_BYTES`.
+
+        Returns
+        -------
+        int
+            How many bytes: up to a line's end, or the file's; 0 where nothing is left.
+        """
+        filled = len(self._pending)
+        buffer[:filled] = self._pending
+        self._pending = b""
+        view = memoryview(buffer)
         while True:
-            end = rest.rfind(b"\n") + 1
+            n_read = self._read_into(view[filled:])
+            filled += n_read
+            end = filled if n_read == 0 else buffer.rfind(b"\n", 0, filled) + 1
             if end:
-                yield rest[:end]
-                rest = rest[end:]
-            block = self._read()
-            if not block:
+                self._pending = bytes(view[end:filled])
+                return end
+            if filled == len(buffer) or filled == 0:
                 break
-            rest = rest + block if rest else block
-            if b"\n" not in block:
-                self._check_length(rest)
-        if rest:
-            yield rest
+        if filled:
+            self._refuse_long_line()
+        return 0
 
-    def _check_length(self, line: bytes) -> None:
-        if len(line) > _LONGEST_LINE_BYTES and b"\n" not in line:
-            self.refuse(
-                f"expected lines of at most {_LONGEST_LINE_BYTES} bytes, got a longer "
-                "one",
-                self.line + 1,
-            )
+    def _refuse_long_line(self) -> NoReturn:
+        self.refuse(
+            f"expected lines of less than {BLOCK_BYTES} bytes, got a longer one",
+            self.line + 1,
+        )
 
-    def _read(self) -> bytes:
-        """Read the next block, all of one line end."""
+    def _read_into(self, view: memoryview) -> int:
+        """Read the next bytes, all of one line end."""
+        if not len(view):
+            return 0
+        if self._any_line_end:
+            # Never longer after the change.
+            block = self._one_line_end(self._read_bytes(len(view) - 1))
+            view[: len(block)] = block
+            return len(block)
+        if self._blanks_end_lines:
+            block = self._read_bytes(len(view))
+            view[: len(block)] = block.translate(_BLANKS_TO_ENDS)
+            return len(block)
         try:
-            block = self._file.read(_BLOCK_BYTES)
+            n_read = cast(io.BufferedIOBase, self._file).readinto(view)
         except (EOFError, OSError, zlib.error) as error:
-            if not self._compressed:
-                raise
-            raise FileFormatError(
-                f"{self.path}: expected a whole gzip file, got one that breaks off "
-                f"or is damaged ({error})"
-            ) from None
-        self._n_read += len(block)
+            self._refuse_damage(error)
+        self._count(n_read)
+        return n_read
+
+    def _read_bytes(self, most: int) -> bytes:
+        try:
+            block = self._file.read(most)
+        except (EOFError, OSError, zlib.error) as error:
+            self._refuse_damage(error)
+        self._count(len(block))
+        return block
+
+    def _refuse_damage(self, error: Exception) -> NoReturn:
+        if not self._compressed:
+            raise error
+        raise FileFormatError(
+            f"{self.path}: expected a whole gzip file, got one that breaks off or is "
+            f"damaged ({error})"
+        ) from None
+
+    def _one_line_end(self, block: bytes) -> bytes:
+        """Turn every end of a line into a line feed."""
+        is_last = not block
+        block = self._held_back + block
+        self._held_back = b""
+        if block.endswith(b"\r") and not is_last:
+            block, self._held_back = block[:-1], b"\r"
+            if not block:
+                return self._one_line_end(self._read_bytes(1))
+        return block.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+
+    def _count(self, n_read: int) -> None:
+        self._n_read += n_read
         self._check_expansion()
         self._progress.update(self._raw.tell())
-        if self._any_line_end:
-            block = self._held_back + block
-            self._held_back = b""
-            if block.endswith(b"\r") and len(block) > 1:
-                block, self._held_back = block[:-1], b"\r"
-            block = block.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-        return block
 
     def _check_expansion(self) -> None:
         """Stop at a compressed file that becomes more than it can need."""
