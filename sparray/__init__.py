@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         compile,
     )
     from sparray.functions.explain import explain
+    from sparray.functions.infer_format import infer_format
     from sparray.view.draw import draw
     from sparray.view.spy import spy
 
@@ -42,6 +43,7 @@ __all__ = [
     "from_coords",
     "from_scipy",
     "from_torch",
+    "infer_format",
     "num_threads",
     "set_num_threads",
     "spy",
@@ -56,6 +58,7 @@ _LAZY = {
     "compile": "sparray.functions.compile",
     "draw": "sparray.view.draw",
     "explain": "sparray.functions.explain",
+    "infer_format": "sparray.functions.infer_format",
     "spy": "sparray.view.spy",
 }
 

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "byte_text",
+    "count_text",
     "density_text",
     "dimension_names",
     "entries_text",
@@ -132,6 +133,17 @@ def byte_text(n_bytes: int) -> str:
             break
         size, unit = size / 1000, larger
     return f"{size:.3g} {unit}"
+
+
+def count_text(count: int) -> str:
+    """Return an exact number, or how large it is where digits say no more.
+
+    Examples
+    --------
+    >>> count_text(12345678), count_text(2**1000)
+    ('12,345,678', 'over 10^301')
+    """
+    return f"{count:,}" if count < 10**15 else f"over 10^{len(str(count)) - 1}"
 
 
 def value_text(value: Any) -> str:
