@@ -42,7 +42,7 @@ class DeviceError(SparrayError, RuntimeError):
 
 
 class FileFormatError(SparrayError, ValueError):
-    """A file is not what its kind of file has to be, or promises what it cannot hold."""
+    """A file is not of its kind, or promises what it cannot hold."""
 
 
 class InvalidBufferError(SparrayError, ValueError):

@@ -3,14 +3,15 @@
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 import numpy.typing as npt
 
-from sparray.array_operators import sum_over
 from sparray.convert import from_buffers, from_coords, from_dense
 from sparray.errors import InvalidBufferError, SettingError, SparrayError
 from sparray.functions.einsum import compute
+from sparray.reductions import sum_over
 from sparray.sparse_array import SparseArray
 
 __all__ = ["Graph", "digits_graph", "load_graph", "normalized"]
@@ -154,7 +155,7 @@ def load_graph(path: Path) -> Graph:
     try:
         with np.load(path, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
-    except (OSError, ValueError, EOFError) as error:
+    except (OSError, ValueError, EOFError, BadZipFile) as error:
         raise SettingError(
             f"graph: expected a NumPy archive without pickles, got {path} ({error})"
         ) from error
@@ -162,8 +163,7 @@ def load_graph(path: Path) -> Graph:
         edges = _matrix(arrays, "adj")
         features = _matrix(arrays, "feat")
         labels, train, test = (
-            arrays[name].astype(np.int64)
-            for name in ("labels", "idx_train", "idx_test")
+            _integers(arrays, name) for name in ("labels", "idx_train", "idx_test")
         )
     except KeyError as error:
         raise SettingError(
@@ -191,6 +191,16 @@ def _matrix(arrays: dict[str, npt.NDArray[Any]], name: str) -> SparseArray:
     return from_buffers(
         "(i, j) -> (i: dense, j: compressed(unordered))", shape, levels, values
     ).to_format("csr")
+
+
+def _integers(arrays: dict[str, npt.NDArray[Any]], name: str) -> Ints:
+    given = arrays[name]
+    if given.ndim != 1 or not np.issubdtype(given.dtype, np.integer):
+        raise InvalidBufferError(
+            f"graph: expected a vector of integers in {name}, got {given.dtype} of "
+            f"shape {given.shape}"
+        )
+    return given.astype(np.int64)
 
 
 def _by_row(features: SparseArray) -> SparseArray:

@@ -4,6 +4,7 @@ import statistics
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 import torch
 from torch.nn import functional
@@ -129,5 +130,8 @@ def train(
 def _optimizer(network: GraphNetwork) -> torch.optim.Optimizer:
     first = [network.weight1, network.bias1]
     second = [network.weight2, network.bias2]
-    groups = [{"params": first, "weight_decay": 5e-4}, {"params": second}]
+    groups: list[dict[str, Any]] = [
+        {"params": first, "weight_decay": 5e-4},
+        {"params": second},
+    ]
     return torch.optim.Adam(groups, lr=0.01)

@@ -102,7 +102,7 @@ def as_tensor(
     if format is not None:
         made = to_format(made, format)
     if dtype is not None and dtype != made.dtype:
-        made = made.to(dtype)
+        made = made.to(dtype)  # type: ignore[assignment]
     return made
 
 

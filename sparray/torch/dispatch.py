@@ -205,6 +205,6 @@ def _explained(evaluation: Evaluation, tensors: tuple[torch.Tensor, ...]) -> str
     expression = evaluation.expression
     arrays = evaluation.arrays(tensors)
     if "=" in expression.text:
-        named = dict(zip(expression.tensors, arrays, strict=True))
+        named: dict[str, Any] = dict(zip(expression.tensors, arrays, strict=True))
         return explain_expression(expression.text, format=evaluation.format, **named)
     return explain_expression(expression.text, *arrays, format=evaluation.format)

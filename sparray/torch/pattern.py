@@ -63,7 +63,7 @@ class Pattern:
         self._kept: dict[Hashable, Any] = {}
 
     def array(self, values: npt.NDArray[Any]) -> SparseArray:
-        """Return the array with this pattern and these values, if contiguous uncopied."""
+        """Return the array of this pattern and these values, shared if contiguous."""
         if not values.flags.c_contiguous:
             values = np.ascontiguousarray(values)
         made = SparseArray._from_trusted(

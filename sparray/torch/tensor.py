@@ -90,7 +90,7 @@ class SparseTensor(torch.Tensor):
         return compute_densely(func, args, kwargs or {}, reason)
 
     @classmethod
-    def __torch_dispatch__(
+    def __torch_dispatch__(  # type: ignore[override]
         cls,
         func: Callable[..., Any],
         types: Sequence[type],
@@ -172,7 +172,7 @@ class SparseTensor(torch.Tensor):
             array._cached_key = None
         return array
 
-    def to_dense(  # type: ignore[override]
+    def to_dense(
         self, dtype: torch.dtype | None = None, *, masked_grad: bool | None = None
     ) -> torch.Tensor:
         """Return a strided tensor of every element, part of the graph.
@@ -198,7 +198,7 @@ class SparseTensor(torch.Tensor):
     # Autograd, which knows the values alone.
 
     @property
-    def requires_grad(self) -> bool:  # type: ignore[override]
+    def requires_grad(self) -> bool:
         """Whether the values' gradient is computed."""
         return self._stored.requires_grad
 
@@ -224,7 +224,7 @@ class SparseTensor(torch.Tensor):
         return self._stored.is_leaf
 
     @property
-    def grad_fn(self) -> Any:
+    def grad_fn(self) -> Any:  # type: ignore[override]
         """What made the values."""
         return self._stored.grad_fn
 
@@ -238,7 +238,7 @@ class SparseTensor(torch.Tensor):
         self._stored.retain_grad()
 
     @property
-    def grad(self) -> "SparseTensor | None":  # type: ignore[override]
+    def grad(self) -> "SparseTensor | None":
         """The gradient at the stored entries: the same pattern, or None."""
         grad = self._stored.grad
         return None if grad is None else SparseTensor(self._pattern, grad)
@@ -264,7 +264,7 @@ class SparseTensor(torch.Tensor):
             As for `torch.Tensor.backward`.
         """
         given = None if gradient is None else self._values_like(gradient)
-        self._stored.backward(given, **options)
+        self._stored.backward(given, **options)  # type: ignore[no-untyped-call]
 
     def register_hook(self, hook: Callable[..., Any]) -> Any:
         """Call a function with the gradient, a SparseTensor, when it is computed."""
@@ -273,7 +273,7 @@ class SparseTensor(torch.Tensor):
             made = hook(SparseTensor(self._pattern, grad))
             return None if made is None else self._values_like(made)
 
-        return self._stored.register_hook(on_values)
+        return self._stored.register_hook(on_values)  # type: ignore[no-untyped-call]
 
     def _values_like(self, other: torch.Tensor) -> torch.Tensor:
         """Return the values of a tensor that has this pattern."""
@@ -290,7 +290,7 @@ class SparseTensor(torch.Tensor):
     # Copies.
 
     @property
-    def data(self) -> "SparseTensor":  # type: ignore[override]
+    def data(self) -> "SparseTensor":
         """The tensor without the graph; it shares the values."""
         return SparseTensor(self._pattern, self._stored.detach(), self._fill)
 
@@ -304,7 +304,8 @@ class SparseTensor(torch.Tensor):
         known: SparseTensor | None = memo.get(id(self))
         if known is not None:
             return known
-        made = SparseTensor(self._pattern, self._stored.__deepcopy__(memo), self._fill)
+        stored = self._stored.__deepcopy__(memo)  # type: ignore[no-untyped-call]
+        made = SparseTensor(self._pattern, stored, self._fill)
         made.__dict__.update(
             (name, value)
             for name, value in self.__dict__.items()
@@ -325,7 +326,9 @@ class SparseTensor(torch.Tensor):
         parts = (self._pattern, self._stored, self._fill, state)
         return _restore, parts
 
-    def __repr__(self, *, tensor_contents: Any = None) -> str:
+    def __repr__(  # type: ignore[override]
+        self, *, tensor_contents: Any = None
+    ) -> str:
         name = self.format.name or str(self.format)
         parts = [f"{name}, shape {tuple(self._pattern.shape)}", f"nnz={self.nnz}"]
         if self._fill != 0:

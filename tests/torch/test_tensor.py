@@ -112,7 +112,7 @@ def test_dtypes_without_kernels(W, convert):
 def test_other_devices(W):
     with pytest.raises(DeviceError, match="device: expected cpu"):
         W.to("cuda")
-    with pytest.raises(DeviceError, match="expected a tensor on the CPU.*got one on"):
+    with pytest.raises(DeviceError, match=r"expected a tensor on the CPU.*got one on"):
         W @ torch.empty(5, 2, dtype=torch.float64, device="meta")
 
 

@@ -108,7 +108,7 @@ _LAYOUTS = {
 
 
 @implements([Tensor.to_sparse])
-def _to_sparse(self: SparseTensor, *args: Any, **kwargs: Any) -> Tensor:
+def _to_sparse(self: SparseTensor, *args: Any, **kwargs: Any) -> Any:
     layout = kwargs.pop("layout", None) or torch.sparse_coo
     if args or kwargs or layout not in _LAYOUTS:
         return NotImplemented
@@ -154,8 +154,8 @@ for _function, _dtype in (
     (Tensor.int, torch.int32),
     (Tensor.long, torch.int64),
     (Tensor.bool, torch.bool),
-    (Tensor.cfloat, torch.complex64),
-    (Tensor.cdouble, torch.complex128),
+    (Tensor.cfloat, torch.complex64),  # type: ignore[attr-defined]
+    (Tensor.cdouble, torch.complex128),  # type: ignore[attr-defined]
 ):
     _register_cast(_function, _dtype)
 
@@ -201,12 +201,12 @@ def _copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
 
 
 @implements([torch.zeros_like, torch.empty_like])
-def _zeros_like(input: SparseTensor, **options: Any) -> SparseTensor:
+def _zeros_like(input: SparseTensor, **options: Any) -> Any:
     return _full_like(input, 0, **options)
 
 
 @implements([torch.ones_like])
-def _ones_like(input: SparseTensor, **options: Any) -> SparseTensor:
+def _ones_like(input: SparseTensor, **options: Any) -> Any:
     return _full_like(input, 1, **options)
 
 
