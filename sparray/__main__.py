@@ -17,7 +17,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         prog="sparray", description="Sparse arrays whose formats are levels."
     )
     parser.add_argument("--version", action="version", version=__version__)
-    subparsers = parser.add_subparsers(required=True, metavar="command")
+    names = "{demo,explain,info,cache}"
+    subparsers = parser.add_subparsers(required=True, metavar=names)
     for command in (demo, explain, info, cache):
         command.add_parser(subparsers)
     parsed = parser.parse_args(arguments)

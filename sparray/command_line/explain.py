@@ -9,6 +9,7 @@ import numpy.typing as npt
 from sparray.convert import from_coords
 from sparray.errors import SettingError
 from sparray.expression import Expression, assignment_expression, einsum_expression
+from sparray.formats.coordinates import as_dtype
 from sparray.functions.explain import explain
 from sparray.sparse_array import SparseArray
 
@@ -65,6 +66,10 @@ def _operands(
 ) -> list[SparseArray | npt.NDArray[Any]]:
     ndims = {number: len(access.indices) for access, number in expression.axes}
     default = 1000 if max(ndims.values()) < 3 else 100
+    if arguments.per_row < 0:
+        raise SettingError(
+            f"per-row: expected a number from 0 on, got {arguments.per_row}"
+        )
     for name in ("formats", "shapes"):
         given = len(getattr(arguments, name))
         if given > len(ndims):
@@ -95,7 +100,7 @@ def _shape(text: str) -> tuple[int, ...]:
 def _operand(
     format: str, shape: tuple[int, ...], arguments: argparse.Namespace
 ) -> SparseArray | npt.NDArray[Any]:
-    dtype = np.dtype(arguments.dtype)
+    dtype = as_dtype(arguments.dtype)
     if format == "dense":
         return np.zeros(shape, dtype)
     rng = np.random.default_rng(0)
