@@ -8,7 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 
-from sparray.functions.pattern_statistics import PatternStatistics
+from sparray.formats.packing import narrowest_index_dtype
+from sparray.functions.pattern_statistics import BLOCK_SIZES, PatternStatistics
 
 __all__ = ["CANDIDATES", "Candidate"]
 
@@ -22,7 +23,8 @@ class Candidate:
     name : str
         As `Format.parse` takes it.
     n_bytes : callable
-        The size of an array with given statistics, in bytes.
+        The size of an array with given statistics, in bytes; None where it is not
+        known from them.
     percent : int
         What its size counts for in the comparison. More than 100 stands for what it
         costs to compute with, beside csr or csf, where it takes the same memory.
@@ -31,7 +33,7 @@ class Candidate:
     """
 
     name: str
-    n_bytes: Callable[[PatternStatistics], int]
+    n_bytes: Callable[[PatternStatistics], int | None]
     percent: int
     strength: str
 
@@ -64,6 +66,39 @@ def _dcsc(s: PatternStatistics) -> int:
     return (2 + 2 * columns + 1) * s.index_bytes + _last_level(s)
 
 
+def _ell(s: PatternStatistics) -> int:
+    slots = s.n_fibres * s.longest_fibre
+    index = 1 + s.n_fibres + slots
+    return index * s.index_bytes + slots * s.value_bytes
+
+
+def _dia(s: PatternStatistics) -> int | None:
+    if s.matrix is None:
+        return None
+    diagonals = s.matrix.diagonals
+    extents = (max(0, sum(s.shape) - 1), s.shape[0])
+    index_bytes = narrowest_index_dtype(extents, s.n_entries).itemsize
+    values = diagonals * s.shape[0] * s.value_bytes
+    return (2 + diagonals) * index_bytes + values
+
+
+def _bitmap(s: PatternStatistics) -> int:
+    return s.size * (1 + s.value_bytes)
+
+
+def _bcsr(side: int) -> Callable[[PatternStatistics], int | None]:
+    def n_bytes(s: PatternStatistics) -> int | None:
+        if s.matrix is None:
+            return None
+        blocks = s.matrix.blocks[side]
+        grid = [-(-extent // side) for extent in s.shape]
+        index_bytes = narrowest_index_dtype((*grid, side), s.n_entries).itemsize
+        index = (grid[0] + 1 + blocks) * index_bytes
+        return index + blocks * side**2 * s.value_bytes
+
+    return n_bytes
+
+
 def _last_level(s: PatternStatistics) -> int:
     """Return the size of a coordinate and a value for each entry."""
     return s.n_entries * (s.index_bytes + s.value_bytes)
@@ -79,5 +114,17 @@ CANDIDATES: tuple[Candidate, ...] = (
     Candidate("dcsc", _dcsc, 120, "most columns are empty, and take no memory"),
     Candidate("coo", _coo, 120, "entries share few coordinates, a tree has no use"),
     Candidate("csf", _csf, 100, "coordinates that entries share are stored once"),
+    Candidate("ell", _ell, 110, "rows are of one length"),
+    Candidate("dia", _dia, 100, "few diagonals have all entries, and need no columns"),
+    Candidate("bitmap", _bitmap, 110, "an element is found at once, stored or not"),
+    *(
+        Candidate(
+            f"bcsr({side}, {side})",
+            _bcsr(side),
+            100,
+            "entries fill blocks, which share one coordinate",
+        )
+        for side in BLOCK_SIZES
+    ),
 )
 """Every named format that an array may be stored in, whatever its entries."""

@@ -61,6 +61,15 @@ class InferredFormat:
         return "\n".join(lines)
 
 
+@dataclass(frozen=True, slots=True)
+class _Sized:
+    """A candidate, the format that its name means, and its size."""
+
+    row: Candidate
+    format: Format
+    n_bytes: int
+
+
 def infer_format(A: Any) -> InferredFormat:
     """Recommend a format for an array, with reasons and the size of each format.
 
@@ -89,38 +98,40 @@ def infer_format(A: Any) -> InferredFormat:
     >>> import numpy as np
     >>> import sparray as sp
     >>> found = sp.infer_format(np.eye(1000))
-    >>> found.name
-    'csr'
+    >>> found.name, found.candidates["dia"], found.candidates["csr"]
+    ('dia', 8012, 16004)
     >>> print(found)
-    csr: (i, j) -> (i: dense, j: compressed)
-      fibres are found at once, and walked in order: 16,004 bytes, the next is csc ...
+    dia: (i, j) -> (j - i: compressed, i: range)
+      few diagonals have all entries, and need no columns: 8,012 bytes, the next ...
       1,000 of 1,000,000 elements are stored: density 0.001
       1,000 of 1,000 rows have entries: 1 in the mean, 1 at most
       all entries lie on 1 diagonal
     bytes by format:
-    * csr    16,004  1 ×
-      csc    16,004  1 ×
+    * dia             8,012  1 ×
+      csr            16,004  2 ×
+      csc            16,004  2 ×
+      ell            16,004  2 ×
     ...
     """
     made = array(A, copy=False)
     coords, _ = made.to_coords()
     statistics = pattern_statistics(made.shape, coords, made.dtype)
     fitting = _fitting(statistics)
-    sizes = {row.name: row.n_bytes(statistics) for row, _ in fitting}
-    ranked = sorted(fitting, key=lambda pair: sizes[pair[0].name] * pair[0].percent)
-    best, format = ranked[0]
+    ranked = sorted(fitting, key=lambda sized: sized.n_bytes * sized.row.percent)
+    best = ranked[0]
     if statistics.n_entries == 0:
         # Nothing to judge by: what an array gets where no format is asked for.
         default = default_format(made.ndim)
-        best, format = next(pair for pair in fitting if pair[1] == default)
+        best = next(sized for sized in fitting if sized.format == default)
         choice = "nothing is stored to judge by: the format of arrays by default"
     else:
-        choice = _choice([row for row, _ in ranked], sizes)
+        choice = _choice(ranked)
+    by_size = sorted(fitting, key=lambda sized: sized.n_bytes)
     return InferredFormat(
-        format,
-        best.name,
+        best.format,
+        best.row.name,
         (choice, *_findings(statistics)),
-        dict(sorted(sizes.items(), key=lambda item: item[1])),
+        {sized.row.name: sized.n_bytes for sized in by_size},
     )
 
 
@@ -131,26 +142,28 @@ def _ratio(n_bytes: int, chosen: int) -> str:
     return f"  {n_bytes / chosen:.3g} ×"
 
 
-def _fitting(statistics: PatternStatistics) -> list[tuple[Candidate, Format]]:
+def _fitting(statistics: PatternStatistics) -> list[_Sized]:
     """Return the candidates of that number of dimensions, each format once."""
-    fitting: dict[Format, Candidate] = {}
+    fitting: dict[Format, _Sized] = {}
     for row in CANDIDATES:
         try:
             format = named_format(row.name, statistics.ndim)
         except FormatError:
             continue
-        fitting.setdefault(format, row)
-    return [(row, format) for format, row in fitting.items()]
+        n_bytes = row.n_bytes(statistics)
+        if n_bytes is not None:
+            fitting.setdefault(format, _Sized(row, format, n_bytes))
+    return list(fitting.values())
 
 
-def _choice(ranked: list[Candidate], sizes: dict[str, int]) -> str:
+def _choice(ranked: list[_Sized]) -> str:
     """Say why the first is recommended and what comes next."""
     best, *others = ranked
-    text = f"{best.strength}: {count_text(sizes[best.name])} bytes"
+    text = f"{best.row.strength}: {count_text(best.n_bytes)} bytes"
     if not others:
         return text
     return (
-        f"{text}, the next is {others[0].name} with {count_text(sizes[others[0].name])}"
+        f"{text}, the next is {others[0].row.name} with {count_text(others[0].n_bytes)}"
     )
 
 

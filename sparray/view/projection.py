@@ -1,6 +1,6 @@
 """Stored entries counted by cells of two dimensions, without making anything dense."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -95,11 +95,21 @@ def entry_cells(
         wanted = {axes[1]: widths[1]}
     else:
         wanted = dict(zip(axes, widths, strict=True))
-    entries = _dense_cells if array.format.is_dense else _level_cells
-    for cells in entries(array, wanted):
+    for cells in _entries(array)(array, wanted):
         column = cells[axes[1]]
         row = np.zeros_like(column) if axes[0] == axes[1] else cells[axes[0]]
         yield row, column
+
+
+def _entries(
+    array: "SparseArray",
+) -> Callable[["SparseArray", dict[int, int]], Iterator[dict[int, npt.NDArray[Any]]]]:
+    """Return the function that finds the cells of entries with the least memory."""
+    format = array.format
+    if format.is_dense:
+        return _dense_cells
+    hides = any(level.hides for level in format.levels)
+    return _level_cells if format.is_plain and not hides else _coordinate_cells
 
 
 def _width(extent: int, most: int) -> int:
@@ -153,4 +163,16 @@ def _dense_cells(
             dimension: coordinate // wanted[dimension]
             for dimension, coordinate in zip(order, coordinates, strict=True)
             if dimension in wanted
+        }
+
+
+def _coordinate_cells(
+    array: "SparseArray", wanted: dict[int, int]
+) -> Iterator[dict[int, npt.NDArray[Any]]]:
+    """List all coordinates first: levels store parts of them, or padding."""
+    coords, _ = array.to_coords()
+    for start in range(0, coords.shape[1], _CHUNK):
+        part = coords[:, start : start + _CHUNK]
+        yield {
+            dimension: part[dimension] // width for dimension, width in wanted.items()
         }

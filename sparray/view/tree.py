@@ -1,13 +1,13 @@
 """The coordinate tree of an array: positions, their coordinates, where each stands."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import numpy.typing as npt
 
 from sparray.errors import UnsupportedError
-from sparray.formats.level import IntArray
+from sparray.formats.level import Unpacked
 from sparray.view.labels import level_labels, value_text
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["CoordinateTree", "Placement", "TreeLevel", "coordinate_tree", "place"]
 
 PADDING = "–"
-"""The label of a position whose coordinate lies outside the shape."""
+"""The label of a position without a coordinate, and of a value that is not visible."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +31,8 @@ class TreeLevel:
         The parent position of each position.
     coordinates : list of str
         The coordinate of each position.
-    buffers : mapping of str to ndarray
-        The level's buffers by role.
+    buffers : dict of str to list of str
+        The elements of the level's buffers by role.
     extent : int
         Number of coordinates along the level.
     """
@@ -40,16 +40,21 @@ class TreeLevel:
     label: str
     parents: list[int]
     coordinates: list[str]
-    buffers: Mapping[str, IntArray]
+    buffers: dict[str, list[str]]
     extent: int
 
 
 @dataclass(frozen=True, slots=True)
 class CoordinateTree:
-    """The levels of an array, outermost first, and the value of each leaf."""
+    """The levels of an array, outermost first, and the value of each leaf.
+
+    ``leaves`` are the values with a mark in place of those that are never visible: of
+    positions without a coordinate, or outside the shape.
+    """
 
     levels: tuple[TreeLevel, ...]
     values: list[str]
+    leaves: list[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +84,7 @@ def coordinate_tree(array: "SparseArray", limit: int) -> CoordinateTree:
     """
     format = array.format
     labels = level_labels(format)
-    extents = [array.shape[dimension] for dimension in format.order]
+    extents = format.level_extents(array.shape)
     counts = [1]
     for level, buffers, extent, label in zip(
         format.levels, array.levels, extents, labels, strict=True
@@ -92,21 +97,30 @@ def coordinate_tree(array: "SparseArray", limit: int) -> CoordinateTree:
                 "(sparray.spy(A) shows arrays of any size)"
             )
         counts.append(count)
-    levels = []
-    for level, buffers, extent, label, n_parents in zip(
-        format.levels, array.levels, extents, labels, counts[:-1], strict=True
-    ):
-        unpacked = level.unpack(buffers, n_parents, extent)
-        levels.append(
-            TreeLevel(
-                label,
-                unpacked.parents.tolist(),
-                _coordinate_texts(unpacked.coordinates, extent),
-                buffers,
-                extent,
-            )
+    unpacked = [
+        level.unpack(buffers, n_parents, extent)
+        for level, buffers, extent, n_parents in zip(
+            format.levels, array.levels, extents, counts[:-1], strict=True
         )
-    return CoordinateTree(tuple(levels), [value_text(v) for v in array.values])
+    ]
+    levels = tuple(
+        TreeLevel(
+            label,
+            entries.parents.tolist(),
+            _coordinate_texts(entries),
+            {role: _buffer_texts(buffer) for role, buffer in buffers.items()},
+            extent,
+        )
+        for label, entries, buffers, extent in zip(
+            labels, unpacked, array.levels, extents, strict=True
+        )
+    )
+    values = [value_text(value) for value in array.values]
+    visible = _visible(array, unpacked).tolist()
+    leaves = [
+        v if is_seen else PADDING for v, is_seen in zip(values, visible, strict=True)
+    ]
+    return CoordinateTree(levels, values, leaves)
 
 
 def place(tree: CoordinateTree) -> list[Placement]:
@@ -135,8 +149,31 @@ def place(tree: CoordinateTree) -> list[Placement]:
     return placements
 
 
-def _coordinate_texts(coordinates: npt.NDArray[Any], extent: int) -> list[str]:
+def _coordinate_texts(entries: Unpacked) -> list[str]:
+    texts = [str(coordinate) for coordinate in entries.coordinates.tolist()]
+    if entries.present is None:
+        return texts
+    present = entries.present.tolist()
     return [
-        str(coordinate) if 0 <= coordinate < extent else PADDING
-        for coordinate in coordinates.tolist()
+        t if is_there else PADDING for t, is_there in zip(texts, present, strict=True)
     ]
+
+
+def _buffer_texts(buffer: npt.NDArray[Any]) -> list[str]:
+    """Return the elements of a buffer; a mask's are 0 and 1."""
+    return [str(int(item)) for item in buffer]
+
+
+def _visible(array: "SparseArray", unpacked: list[Unpacked]) -> npt.NDArray[np.bool_]:
+    """Mark the innermost positions that have coordinates inside the shape."""
+    visible = np.ones(1, dtype=np.bool_)
+    rows: list[npt.NDArray[np.int64]] = []
+    for entries in unpacked:
+        rows = [row[entries.parents] for row in rows] + [entries.coordinates]
+        visible = visible[entries.parents]
+        if entries.present is not None:
+            visible = visible & entries.present
+    if not rows:
+        return visible
+    _, inside = array.format.dimension_coordinates(rows, array.shape)
+    return visible if inside is None else visible & inside

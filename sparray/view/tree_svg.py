@@ -107,7 +107,7 @@ def _tree(
         exit_y = y + _BOX
     y = exit_y + 12
     boxes.append(_text(_MARGIN, y + 16, "values", _GREY))
-    for node, label in enumerate(tree.values):
+    for node, label in enumerate(tree.leaves):
         x = _centre(placements[-1], node, left, slot)
         edges.append(_edge(x, exit_y, x, y))
         boxes += _box(x - slot / 2 + 4, y, slot - 8, label, _VALUES)
@@ -137,8 +137,7 @@ def _strips(tree: CoordinateTree) -> list[_Strip]:
             role = f"no buffers: extent {level.extent}"
             strips.append(_Strip(level.label, role, None, colours))
         label = level.label
-        for role, buffer in level.buffers.items():
-            items = [str(item) for item in buffer.tolist()]
+        for role, items in level.buffers.items():
             by_position = role != "pos" and len(items) == len(level.parents)
             marked = breaks if by_position else frozenset()
             strips.append(_Strip(label, role, items, colours, marked))

@@ -12,7 +12,7 @@ _ROOT = "●"
 def tree_text(tree: CoordinateTree, title: Sequence[str]) -> str:
     """Return the title, the tree with a row for each level, and the buffers."""
     cells = [text for level in tree.levels for text in level.coordinates]
-    cell = 2 + max(map(len, [_ROOT, *cells, *tree.values]))
+    cell = 2 + max(map(len, [_ROOT, *cells, *tree.leaves]))
     gutter = 2 + max(map(len, ["values", *(level.label for level in tree.levels)]))
     placements = place(tree)
     rows = [_row(" " * gutter, [_ROOT], placements[0], cell)]
@@ -20,7 +20,7 @@ def tree_text(tree: CoordinateTree, title: Sequence[str]) -> str:
         if level.parents:
             rows.append(" " * gutter + _branches(level, above, own, cell))
         rows.append(_row(level.label.ljust(gutter), level.coordinates, own, cell))
-    rows.append(_row("values".ljust(gutter), tree.values, placements[-1], cell))
+    rows.append(_row("values".ljust(gutter), tree.leaves, placements[-1], cell))
     blocks = [*title, "", *rows, "", *_buffer_lines(tree, gutter)]
     return "\n".join(line.rstrip() for line in blocks)
 
@@ -58,7 +58,7 @@ def _buffer_lines(tree: CoordinateTree, gutter: int) -> list[str]:
         if not level.buffers:
             lines.append(f"{label.ljust(gutter)}no buffers: extent {level.extent}")
         for role, buffer in level.buffers.items():
-            items = " ".join(map(str, buffer.tolist())) or "(empty)"
+            items = " ".join(buffer) or "(empty)"
             lines.append(f"{label.ljust(gutter)}{role.ljust(widest)}{items}")
             label = ""
     values = "values".ljust(gutter) + " " * widest

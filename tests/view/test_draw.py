@@ -8,7 +8,6 @@ import pytest
 
 import sparray as sp
 from sparray.errors import SettingError, UnsupportedError
-from sparray.formats import NAMED_FORMATS
 from sparray.view.tree import coordinate_tree, place
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -36,11 +35,9 @@ def test_matrix_svg(golden, dense_example):
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
-def test_every_named_format(shape):
+def test_every_named_format(shape, fitting_names):
     dense = np.random.default_rng(0).integers(0, 3, shape)
-    for name, named in NAMED_FORMATS.items():
-        if not named.fits(len(shape)):
-            continue
+    for name in fitting_names(len(shape)):
         made = sp.array(dense, name)
         drawing = sp.draw(made)
         texts = svg_texts(drawing.svg)
@@ -134,3 +131,20 @@ def test_save(tmp_path, dense_example):
     assert (tmp_path / "tree.TXT").read_text(encoding="utf-8") == f"{drawing.text}\n"
     with pytest.raises(SettingError, match=r"ends in \.svg or \.txt, got .*tree\.png"):
         drawing.save(tmp_path / "tree.png")
+
+
+def test_positions_that_are_never_visible_are_marked():
+    # 2 x 2 blocks of a 3 x 3 matrix: the last row and column of blocks reach outside.
+    made = sp.array(np.diag([1, 2, 3]), "bcsr(2, 2)")
+    tree = coordinate_tree(made, 64)
+    assert tree.values == ["1", "0", "0", "2", "3", "0", "0", "0"]
+    assert tree.leaves == ["1", "0", "0", "2", "3", "–", "–", "–"]
+    bitmap = sp.draw(sp.array([[0, 7], [8, 0]], "bitmap"))
+    assert "mask  0 1 1 0" in bitmap.text
+    assert "j: bitmap  –  1  0  –" in bitmap.text
+
+
+@pytest.mark.parametrize("name", ["bcsr(2, 2)", "dia", "ell", "bitmap"])
+def test_other_level_types(golden, dense_example, name):
+    file = name.partition("(")[0]
+    golden(f"view/{file}.txt", sp.draw(sp.array(dense_example, name)).text + "\n")
