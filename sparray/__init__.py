@@ -25,6 +25,9 @@ if TYPE_CHECKING:
         compile,
     )
     from sparray.functions.explain import explain
+    from sparray.functions.infer_format import infer_format
+    from sparray.view.draw import draw
+    from sparray.view.spy import spy
 
 __all__ = [
     "Format",
@@ -33,14 +36,17 @@ __all__ = [
     "array",
     "compile",
     "compute",
+    "draw",
     "einsum",
     "explain",
     "from_buffers",
     "from_coords",
     "from_scipy",
     "from_torch",
+    "infer_format",
     "num_threads",
     "set_num_threads",
+    "spy",
     "sum",
 ]
 
@@ -50,7 +56,10 @@ __version__ = "0.1.0"
 _LAZY = {
     "Kernel": "sparray.functions.compile",
     "compile": "sparray.functions.compile",
+    "draw": "sparray.view.draw",
     "explain": "sparray.functions.explain",
+    "infer_format": "sparray.functions.infer_format",
+    "spy": "sparray.view.spy",
 }
 
 

@@ -5,6 +5,7 @@ __all__ = [
     "DTypeError",
     "DeviceError",
     "ExpressionError",
+    "FileFormatError",
     "FormatError",
     "InternalError",
     "InvalidBufferError",
@@ -38,6 +39,10 @@ class DTypeError(SparrayError, TypeError):
 
 class DeviceError(SparrayError, RuntimeError):
     """A tensor is on a device that no kernel is compiled for."""
+
+
+class FileFormatError(SparrayError, ValueError):
+    """A file is not of its kind, or promises what it cannot hold."""
 
 
 class InvalidBufferError(SparrayError, ValueError):

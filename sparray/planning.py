@@ -81,6 +81,12 @@ def plan_problem(
 ) -> CompiledPlan:
     """Return the plan of an expression for operands like the given ones."""
     _check_operands(expression, given)
+    for stored in (*(operand.format for operand in given), format):
+        if stored is not None and not stored.is_plain:
+            raise UnsupportedError(
+                f"{expression.text}: expected formats whose levels store whole "
+                f"dimensions (to_format converts to one), got {stored}"
+            )
     specs = tuple((name, _spec(given[number])) for name, number in expression.operands)
     dtypes = {name: spec.dtype for name, spec in specs}
     try:

@@ -9,12 +9,16 @@ import numpy.typing as npt
 
 from sparray.array_operators import ArrayOperators
 from sparray.errors import UnsupportedError, WouldDensifyError
-from sparray.formats.coordinates import as_dtype, differs
+from sparray.formats.coordinates import as_dtype
 from sparray.formats.dense import Dense
 from sparray.formats.format import Format
 from sparray.formats.level import IntArray
-from sparray.formats.packing import LevelBuffers, unpack_coordinates
-from sparray.stored import operand_key
+from sparray.formats.packing import (
+    LevelBuffers,
+    count_entries,
+    unpack_coordinates,
+)
+from sparray.stored import index_dtype, operand_key
 
 if TYPE_CHECKING:
     import scipy.sparse
@@ -154,19 +158,18 @@ class SparseArray(ArrayOperators):
         """Number of stored entries, explicit zeros included.
 
         Where every level is dense, the entries are the elements that differ from
-        the fill value, which are counted on each call.
+        the fill value, which are counted on each call. In blocks and on diagonals
+        every stored element inside the shape is an entry, as in SciPy; what pads them
+        outside it, and slots without a coordinate, are not.
         """
-        if self.format.is_dense:
-            return int(np.count_nonzero(differs(self.values, self.fill_value)))
-        return len(self.values)
+        return count_entries(
+            self.format, self.shape, self._levels, self.values, self.fill_value
+        )
 
     @property
     def index_dtype(self) -> np.dtype[Any]:
         """The dtype of every index buffer; int64 where there is none."""
-        for buffers in self._levels:
-            for buffer in buffers.values():
-                return buffer.dtype
-        return np.dtype(np.int64)
+        return index_dtype(self)
 
     @property
     def levels(self) -> tuple[Mapping[str, IntArray], ...]:
@@ -236,7 +239,7 @@ class SparseArray(ArrayOperators):
         """
         from sparray.convert import convert_format  # it makes SparseArrays
 
-        order = self.format.order
+        order = self.format.dimension_order
         if self.ndim > _NUMPY_NDIM:
             raise UnsupportedError(
                 f"todense: expected at most {_NUMPY_NDIM} dimensions, got {self.ndim}"
@@ -314,14 +317,14 @@ class SparseArray(ArrayOperators):
         return SparseArray._from_trusted, parts
 
     def __repr__(self) -> str:
-        nnz, size = self.nnz, self.size
-        density = f"{nnz / size:.2g}" if size else "none"
-        fill = "" if self.fill_value == 0 else f", fill value {self.fill_value}"
-        return (
-            f"<SparseArray {self.format.name or self.format}, shape {self.shape}, "
-            f"{self.dtype}: {nnz} stored entries, density {density}, "
-            f"{self.nbytes} bytes{fill}>"
-        )
+        from sparray.view.summary import summary  # views know SparseArrays
+
+        return summary(self)
+
+    def _repr_html_(self) -> str:
+        from sparray.view.html import html  # views know SparseArrays
+
+        return html(self)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
         raise WouldDensifyError(

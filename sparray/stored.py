@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sparray._kernels.address import address
+from sparray.formats.buffers import INDEX_DTYPES
 from sparray.formats.format import Format
 from sparray.formats.named import named_format
 from sparray.formats.packing import LevelBuffers
@@ -126,10 +127,14 @@ def buffers(operand: Operand) -> list[npt.NDArray[Any]]:
 
 
 def index_dtype(operand: Operand) -> np.dtype[Any]:
-    """Return the dtype of an operand's index buffers; int64 where there is none."""
+    """Return the dtype of an operand's index buffers; int64 where there is none.
+
+    Buffers that have a dtype of their level's own, as a mask has, do not count.
+    """
     for level in operand._levels:
         for buffer in level.values():
-            return buffer.dtype
+            if buffer.dtype in INDEX_DTYPES:
+                return buffer.dtype
     return np.dtype(np.int64)
 
 

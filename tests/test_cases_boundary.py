@@ -89,7 +89,7 @@ def test_every_operand_survives_every_format(entry):
     for name, named in NAMED_FORMATS.items():
         if named.fits(made.ndim) and (is_small or name in ("coo", "csf")):
             other = made.to_format(name)
-            assert other.nnz == made.nnz
+            assert other.nnz == made.nnz or (other.format.pads and other.nnz > made.nnz)
             if is_small:
                 assert np.array_equal(
                     other.todense(),

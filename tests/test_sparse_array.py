@@ -46,7 +46,8 @@ def test_every_named_format_to_every_other(shape, is_empty):
         assert after.format.name == Format.parse(target, len(shape)).name
         assert after.shape == shape
         assert after.dtype == dense.dtype
-        assert after.nnz == np.count_nonzero(dense)
+        if not (before.format.pads or after.format.pads):
+            assert after.nnz == np.count_nonzero(dense)
         assert np.array_equal(after.todense(), dense)
         assert np.array_equal(before.todense(), dense)
 
@@ -60,7 +61,9 @@ def test_every_dtype(dtype, fill_value):
         assert made.dtype == dtype
         assert made.fill_value == fill_value
         assert made.fill_value.dtype == dtype
-        assert made.nnz == np.count_nonzero(dense != np.dtype(dtype).type(fill_value))
+        if not made.format.pads:
+            fill = np.dtype(dtype).type(fill_value)
+            assert made.nnz == np.count_nonzero(dense != fill)
         assert np.array_equal(made.to_format("csc").todense(), dense)
         assert np.array_equal(made.T.todense(), dense.T)
 
@@ -187,10 +190,10 @@ def test_nan_and_inf_survive():
     dense = np.array([[np.nan, 0.0, np.inf], [0.0, -np.inf, 0.0]])
     for name in names(2):
         made = array(dense, name)
-        assert made.nnz == 3
+        assert made.nnz == 3 or made.format.pads
         assert np.array_equal(made.todense(), dense, equal_nan=True)
         holes = array(dense, name, fill_value=np.nan)
-        assert holes.nnz == 5
+        assert holes.nnz == 5 or holes.format.pads
         assert np.array_equal(holes.to_format("csc").todense(), dense, equal_nan=True)
 
 
@@ -265,24 +268,24 @@ def test_sixty_four_dimensions():
             [[0.0, 1.0], [0.0, 2.0]],
             "csr",
             "<SparseArray csr, shape (2, 2), float64: 2 stored entries, density 0.5, "
-            "36 bytes>",
+            "36 B (pos 12 B, crd 8 B, values 16 B)>",
         ),
         (
             np.zeros((0, 3)),
             "coo",
             "<SparseArray coo, shape (0, 3), float64: 0 stored entries, density none, "
-            "8 bytes>",
+            "8 B (i.pos 8 B, i.crd 0 B, j.crd 0 B, values 0 B)>",
         ),
         (
             np.bool_(True),
             "dense",
-            "<SparseArray dense, shape (), bool: 1 stored entries, density 1, 1 bytes>",
+            "<SparseArray dense, shape (), bool: 1 stored entry, density 1, 1 B>",
         ),
         (
             np.zeros((1, 1), "int8"),
             "(i, j) -> (j: compressed, i: dense)",
             "<SparseArray (i, j) -> (j: compressed, i: dense), shape (1, 1), int8: "
-            "0 stored entries, density 0, 8 bytes>",
+            "0 stored entries, density 0, 8 B (pos 8 B, crd 0 B, values 0 B)>",
         ),
     ],
 )

@@ -19,7 +19,7 @@ from typing import Any
 from sparray._kernels.fingerprint import source_fingerprint
 from sparray._kernels.targets import Target
 
-__all__ = ["BUILT", "INDEX", "BuiltKernel", "find", "folder_name"]
+__all__ = ["BUILT", "INDEX", "BuiltKernel", "find", "folder_name", "n_built_in"]
 
 BUILT = Path(__file__).resolve().parent / "built"
 INDEX = "index.json"
@@ -89,6 +89,11 @@ def find(problem_key: str, target: Target) -> BuiltKernel | None:
             source = folder / f"{name}.pyx"
             return BuiltKernel(library, name, row["functions"], source)
     return None
+
+
+def n_built_in(target: Target) -> int:
+    """Return the number of built-in kernels for a target."""
+    return len(_index(BUILT, target))
 
 
 @cache

@@ -36,9 +36,11 @@ def assign_compiled(
     -------
     Stored or None
         None where the conversion is NumPy's task: few values, no compiler, many
-        dimensions, a dtype without kernels, a fill value to be written, or duplicates
-        to be kept.
+        dimensions, levels that store parts of dimensions, a dtype without kernels, a
+        fill value to be written, or duplicates to be kept.
     """
+    if not (format.is_plain and operand.format.is_plain):
+        return None
     ndim = format.ndim
     if not 1 <= ndim <= _MOST_DIMENSIONS or not format.unique:
         return None

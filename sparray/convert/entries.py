@@ -108,7 +108,8 @@ def from_coords(
         extents = infer_shape(table)
     made = as_format(format, len(extents))
     fill = as_fill_value(fill_value, flat.dtype)
-    table, combined = combine_duplicates(table, flat, made.order, duplicates)
+    order = made.dimension_order
+    table, combined = combine_duplicates(table, flat, order, duplicates)
     levels, packed = pack_coordinates(made, extents, table, combined, fill)
     if np.may_share_memory(packed, flat):
         packed = packed.copy()
@@ -254,7 +255,7 @@ def convert_format(array: SparseArray, format: Format) -> SparseArray:
         array.format, array.shape, array._levels, array.values, array.fill_value
     )
     if format.unique and not array.format.unique:
-        coords, values = combine_duplicates(coords, values, format.order)
+        coords, values = combine_duplicates(coords, values, format.dimension_order)
     levels, packed = pack_coordinates(
         format, array.shape, coords, values, array.fill_value
     )

@@ -186,7 +186,8 @@ def interchange_format(array: SparseArray) -> Format:
         return named_format("coo", array.ndim)
     if array.format.name in ("csr", "csc", "coo"):
         return array.format
-    return named_format("csr" if array.format.order == (0, 1) else "csc", 2)
+    by_row = array.format.dimension_order == (0, 1)
+    return named_format("csr" if by_row else "csc", 2)
 
 
 def refuse_fill(array: SparseArray, caller: str) -> None:

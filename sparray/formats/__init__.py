@@ -1,21 +1,48 @@
 """Formats: level types, how they chain, and the NumPy side of their buffers."""
 
+from sparray.formats.bitmap import Bitmap
 from sparray.formats.compressed import Compressed
 from sparray.formats.dense import Dense
 from sparray.formats.format import Format
 from sparray.formats.level import Level
-from sparray.formats.named import NAMED_FORMATS, as_format, format_name, named_format
+from sparray.formats.level_expression import (
+    Difference,
+    Dimension,
+    LevelExpression,
+    Quotient,
+    Remainder,
+)
+from sparray.formats.named import (
+    FORMAT_FAMILIES,
+    NAMED_FORMATS,
+    as_format,
+    format_name,
+    named_format,
+)
+from sparray.formats.padded import Padded
+from sparray.formats.range import Range
 from sparray.formats.registry import LEVEL_TYPES
 from sparray.formats.singleton import Singleton
+from sparray.formats.structured import Structured
 
 __all__ = [
+    "FORMAT_FAMILIES",
     "LEVEL_TYPES",
     "NAMED_FORMATS",
+    "Bitmap",
     "Compressed",
     "Dense",
+    "Difference",
+    "Dimension",
     "Format",
     "Level",
+    "LevelExpression",
+    "Padded",
+    "Quotient",
+    "Range",
+    "Remainder",
     "Singleton",
+    "Structured",
     "as_format",
     "format_name",
     "named_format",

@@ -9,9 +9,16 @@ import numpy.typing as npt
 from sparray.errors import InvalidBufferError
 from sparray.formats.level import IntArray, Level
 
-__all__ = ["check_coordinates", "check_flat", "check_index_buffer", "take_buffers"]
+__all__ = [
+    "INDEX_DTYPES",
+    "check_coordinates",
+    "check_flat",
+    "check_index_buffer",
+    "take_buffers",
+]
 
-_INDEX_DTYPES = (np.dtype(np.int32), np.dtype(np.int64))
+INDEX_DTYPES = (np.dtype(np.int32), np.dtype(np.int64))
+"""What ``pos`` and ``crd`` may be; a level may give others to buffers of its own."""
 
 
 def take_buffers(level: Level, buffers: Mapping[str, IntArray]) -> tuple[IntArray, ...]:
@@ -70,7 +77,7 @@ def check_index_buffer(name: str, buffer: Any, length: int | None = None) -> Non
         If it is not a flat int32 or int64 array of that length.
     """
     check_flat(name, buffer, length)
-    if buffer.dtype not in _INDEX_DTYPES:
+    if buffer.dtype not in INDEX_DTYPES:
         raise InvalidBufferError(
             f"{name}: expected dtype int32 or int64, got {buffer.dtype}"
         )

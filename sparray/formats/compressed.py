@@ -11,6 +11,7 @@ from sparray.compiler.loop_ir import nodes as ir
 from sparray.compiler.loop_ir.builder import add, literal
 from sparray.errors import InvalidBufferError
 from sparray.formats.buffers import check_coordinates, check_index_buffer, take_buffers
+from sparray.formats.fibres import first_of_runs
 from sparray.formats.level import (
     Appendable,
     Bounds,
@@ -71,11 +72,7 @@ class Compressed(PositionIterable, Appendable):
         extent: int,
         index_dtype: npt.DTypeLike,
     ) -> Packed:
-        first = np.ones(len(parents), dtype=bool)
-        if self.unique:
-            first[1:] = (parents[1:] != parents[:-1]) | (
-                coordinates[1:] != coordinates[:-1]
-            )
+        first = first_of_runs(parents, coordinates, merge=self.unique)
         positions = np.cumsum(first, dtype=np.int64) - 1
         counts = np.bincount(parents[first], minlength=n_parents)
         pos = np.zeros(n_parents + 1, dtype=index_dtype)

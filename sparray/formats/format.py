@@ -1,14 +1,19 @@
-"""What a format is: levels in an order."""
+"""What a format is: levels, and what each of them stores."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Self
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
 
 from sparray.errors import FormatError
+from sparray.formats import remapping
 from sparray.formats.chain import broken_link
 from sparray.formats.level import Level
-from sparray.formats.parser import parse_levels
+from sparray.formats.level_expression import Dimension, LevelExpression
+from sparray.formats.parser import is_name, parse_levels
 
 __all__ = ["Format"]
 
@@ -17,9 +22,9 @@ _LETTERS = "ijklmnopqrstuvwxyz"
 
 @dataclass(frozen=True, slots=True, init=False, eq=False, repr=False)
 class Format:
-    """An ordered list of levels, each storing one dimension.
+    """An ordered list of levels, each storing a dimension or a part of one.
 
-    Formats are equal, and hash equal, if their levels and their order are; names
+    Formats are equal, and hash equal, if their levels are, and what those store; names
     play no part.
 
     Parameters
@@ -29,12 +34,29 @@ class Format:
     order : sequence of int, optional
         The dimension that each level stores; by default level ``n`` stores
         dimension ``n``.
+    expressions : sequence of LevelExpression, optional
+        What each level stores, where that is not a whole dimension.
+
+    Attributes
+    ----------
+    levels : tuple of Level
+        From the outermost to the innermost.
+    expressions : tuple of LevelExpression
+        What each level stores.
+    order : tuple of int
+        The dimension of each level's expression: in ``i // 4`` and in ``i - j`` it
+        is ``i``.
+    ndim : int
+        Number of dimensions, which is not the number of levels where several of
+        them store parts of one dimension.
+    is_plain : bool
+        Every level stores a whole dimension.
 
     Raises
     ------
     FormatError
-        If ``order`` is not a permutation, or a level cannot stand below the one
-        above it.
+        If ``order`` is not a permutation, a dimension cannot be recovered from the
+        expressions, or a level cannot stand below the one above it.
 
     Examples
     --------
@@ -50,10 +72,16 @@ class Format:
 
     levels: tuple[Level, ...]
     order: tuple[int, ...]
+    expressions: tuple[LevelExpression, ...]
+    ndim: int
+    is_plain: bool
     _hash: int
 
     def __init__(
-        self, levels: Sequence[Level], order: Sequence[int] | None = None
+        self,
+        levels: Sequence[Level],
+        order: Sequence[int] | None = None,
+        expressions: Sequence[LevelExpression] | None = None,
     ) -> None:
         levels = tuple(levels)
         for level in levels:
@@ -61,20 +89,24 @@ class Format:
                 raise FormatError(
                     f"levels: expected Level objects, got {type(level).__name__}"
                 )
-        ndim = len(levels)
-        order = tuple(range(ndim)) if order is None else tuple(map(int, order))
-        if sorted(order) != list(range(ndim)):
-            raise FormatError(
-                f"order: expected each of the {ndim} dimensions once, got {order}"
-            )
-        broken = broken_link(levels)
+        stored = (
+            _whole_dimensions(len(levels), order)
+            if expressions is None
+            else _parts(len(levels), order, expressions)
+        )
+        broken = broken_link(levels, stored)
         if broken is not None:
             raise FormatError(f"levels[{broken[0]}]: {broken[1]}")
+        is_plain = all(isinstance(expression, Dimension) for expression in stored)
         key = tuple((type(level).__qualname__, level) for level in levels)
+        parts = tuple((type(part).__qualname__, part) for part in stored)
         object.__setattr__(self, "levels", levels)
-        object.__setattr__(self, "order", order)
+        object.__setattr__(self, "expressions", stored)
+        object.__setattr__(self, "order", tuple(part.dimension for part in stored))
+        object.__setattr__(self, "ndim", _ndim(stored))
+        object.__setattr__(self, "is_plain", is_plain)
         # Once: formats are part of the key that every call looks its kernel up by.
-        object.__setattr__(self, "_hash", hash((key, order)))
+        object.__setattr__(self, "_hash", hash((key, parts)))
 
     @staticmethod
     def parse(text: str, ndim: int | None = None) -> "Format":
@@ -95,8 +127,8 @@ class Format:
         return _parse(text, ndim)
 
     @property
-    def ndim(self) -> int:
-        """Number of dimensions."""
+    def n_levels(self) -> int:
+        """Number of levels."""
         return len(self.levels)
 
     @property
@@ -117,19 +149,113 @@ class Format:
         return format_name(self)
 
     @property
-    def is_dense(self) -> bool:
+    def is_full(self) -> bool:
         """Every element of the array has a position."""
         return all(level.full for level in self.levels)
 
     @property
+    def is_dense(self) -> bool:
+        """The values are the elements of the array, in the order of its dimensions.
+
+        Blocks of dense levels are full, yet not dense in this sense.
+        """
+        return self.is_plain and self.is_full
+
+    @property
+    def pads(self) -> bool:
+        """Elements that were no entries are stored with those that were.
+
+        They are the rest of a block, of a diagonal, or of a row below a sparse level,
+        and entries from then on, as in SciPy.
+        """
+        if not self.levels or self.is_full:
+            return False
+        return not (self.levels[-1].compact or self.levels[-1].hides)
+
+    @property
     def is_sorted(self) -> bool:
-        """Entries are stored in lexicographic order of their coordinates."""
+        """Entries are stored in lexicographic order of their levels' coordinates."""
         return all(level.ordered for level in self.levels)
+
+    @property
+    def dimension_order(self) -> tuple[int, ...]:
+        """Each dimension once, in the order in which levels first store it."""
+        mentioned = (d for part in self.expressions for d in part.dimensions)
+        return tuple(dict.fromkeys(mentioned))
 
     @property
     def transposed(self) -> "Format":
         """The format that has the same buffers when the dimensions are reversed."""
-        return _transpose(self)
+        return _permute(self, tuple(reversed(range(self.ndim))))
+
+    def permuted(self, dimensions: Sequence[int]) -> "Format":
+        """Return the format that has the same buffers after a transposition.
+
+        Parameters
+        ----------
+        dimensions : sequence of int
+            Dimension ``n`` of the transposed array is ``dimensions[n]`` of this one,
+            as in `numpy.transpose`.
+
+        Raises
+        ------
+        FormatError
+            If they are not each dimension once.
+        """
+        return _permute(self, tuple(map(int, dimensions)))
+
+    def level_extents(self, shape: Sequence[int]) -> tuple[int, ...]:
+        """Return the extent of each level of an array of a shape.
+
+        Raises
+        ------
+        ShapeError
+            If there are more diagonals than coordinates can count.
+        """
+        if self.is_plain:
+            return tuple([shape[dimension] for dimension in self.order])
+        return remapping.level_extents(self.expressions, shape)
+
+    def level_coordinates(
+        self, coords: Any, shape: Sequence[int]
+    ) -> list[npt.NDArray[np.int64]]:
+        """Return the coordinates in each level of entries inside the shape.
+
+        Parameters
+        ----------
+        coords : int64[ndim, n]
+            Coordinates along each dimension.
+        shape : sequence of int
+            Extent of each dimension.
+
+        Returns
+        -------
+        list of int64[n]
+            One row per level; that of a whole dimension is not copied.
+        """
+        return remapping.level_coordinates(self.expressions, coords, shape)
+
+    def dimension_coordinates(
+        self, rows: Sequence[npt.NDArray[np.int64]], shape: Sequence[int]
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_] | None]:
+        """Return the coordinates along each dimension, from those in each level.
+
+        Parameters
+        ----------
+        rows : sequence of int64[n]
+            One row per level.
+        shape : sequence of int
+            Extent of each dimension.
+
+        Returns
+        -------
+        coords : int64[ndim, n]
+            A new array.
+        inside : bool[n] or None
+            Which of them lie inside the shape: the others are the padding of blocks
+            that do not divide it, or ends of diagonals. None where all are inside.
+        """
+        return remapping.dimension_coordinates(self.expressions, rows, shape)
 
     @property
     def unique(self) -> bool:
@@ -147,7 +273,7 @@ class Format:
             return NotImplemented
         return (
             self._hash == other._hash
-            and self.order == other.order
+            and self.expressions == other.expressions
             and self.levels == other.levels
         )
 
@@ -155,15 +281,10 @@ class Format:
         return self._hash
 
     def __str__(self) -> str:
-        ndim = self.ndim
-        names = (
-            list(_LETTERS[:ndim])
-            if ndim <= len(_LETTERS)
-            else [f"i{dimension}" for dimension in range(ndim)]
-        )
+        names = _names(self.ndim)
         levels = (
-            f"{names[dimension]}: {level}"
-            for dimension, level in zip(self.order, self.levels, strict=True)
+            f"{expression.text(names)}: {level}"
+            for expression, level in zip(self.expressions, self.levels, strict=True)
         )
         return f"({', '.join(names)}) -> ({', '.join(levels)})"
 
@@ -172,21 +293,76 @@ class Format:
 
     def __reduce__(self) -> tuple[type[Self], tuple[object, ...]]:
         # A hash of strings differs from process to process, so it is not pickled.
-        return type(self), (self.levels, self.order)
+        return type(self), (self.levels, None, self.expressions)
+
+
+def _names(ndim: int) -> list[str]:
+    """Return the names of dimensions in format strings."""
+    if ndim <= len(_LETTERS):
+        return list(_LETTERS[:ndim])
+    return [f"i{dimension}" for dimension in range(ndim)]
+
+
+def _ndim(expressions: Sequence[LevelExpression]) -> int:
+    """Return the number of dimensions that expressions speak of."""
+    return max((max(part.dimensions) for part in expressions), default=-1) + 1
+
+
+def _whole_dimensions(
+    n_levels: int, order: Sequence[int] | None
+) -> tuple[LevelExpression, ...]:
+    """Return the expressions of levels that store the dimensions in an order."""
+    order = tuple(range(n_levels)) if order is None else tuple(map(int, order))
+    if sorted(order) != list(range(n_levels)):
+        raise FormatError(
+            f"order: expected each of the {n_levels} dimensions once, got {order}"
+        )
+    return tuple(map(Dimension, order))
+
+
+def _parts(
+    n_levels: int, order: Sequence[int] | None, expressions: Sequence[LevelExpression]
+) -> tuple[LevelExpression, ...]:
+    """Check expressions that were given."""
+    if order is not None:
+        raise FormatError("order: expected None beside expressions, got both")
+    stored = tuple(expressions)
+    for part in stored:
+        if not isinstance(part, LevelExpression) or min(part.dimensions) < 0:
+            raise FormatError(
+                f"expressions: expected LevelExpression objects, got {part!r}"
+            )
+    if len(stored) != n_levels:
+        raise FormatError(
+            f"expressions: expected one for each of {n_levels} levels, "
+            f"got {len(stored)}"
+        )
+    problem = remapping.unrecoverable(stored, _names(_ndim(stored)))
+    if problem is not None:
+        place = "" if problem[0] is None else f"[{problem[0]}]"
+        raise FormatError(f"expressions{place}: {problem[1]}")
+    return stored
 
 
 @lru_cache(maxsize=1024)
-def _transpose(format: Format) -> Format:
-    """Reverse the dimensions of a format once: later calls return the same object."""
-    last = format.ndim - 1
-    return Format(format.levels, [last - dimension for dimension in format.order])
+def _permute(format: Format, dimensions: tuple[int, ...]) -> Format:
+    """Permute the dimensions of a format once: later calls return the same object."""
+    if sorted(dimensions) != list(range(format.ndim)):
+        raise FormatError(
+            f"dimensions: expected each of the {format.ndim} dimensions once, "
+            f"got {dimensions}"
+        )
+    numbers = [dimensions.index(dimension) for dimension in range(format.ndim)]
+    expressions = [part.renumbered(numbers) for part in format.expressions]
+    return Format(format.levels, None, expressions)
 
 
 @lru_cache(maxsize=1024)
 def _parse(text: str, ndim: int | None) -> Format:
     """Parse a string once: later calls return the same object."""
-    if not text.isidentifier():
-        parsed = Format(*parse_levels(text))
+    if not is_name(text):
+        levels, expressions = parse_levels(text)
+        parsed = Format(levels, None, expressions)
         if ndim is not None and parsed.ndim != ndim:
             raise FormatError(
                 f"format: expected {ndim} dimensions, got {parsed.ndim} in {text}"

@@ -1,8 +1,8 @@
 """What a level is: buffers, properties, and level functions grouped as capabilities.
 
-A level stores one dimension. It maps *positions* of its parent level to positions
-of its own, each with a *coordinate*; a fibre is the run of positions below one
-parent position. The compiler never asks which class a level is: it asks for a
+A level stores one dimension, or a part of one. It maps *positions* of its parent level
+to positions of its own, each with a *coordinate*; a fibre is the run of positions below
+one parent position. The compiler never asks which class a level is: it asks for a
 capability (``isinstance(level, PositionIterable)``) and calls its functions, which
 return loop IR.
 
@@ -11,7 +11,7 @@ algebra compilers", sections 3 and 4.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from sparray.compiler.loop_ir import nodes as ir
 from sparray.errors import FormatError
+from sparray.formats.level_expression import LevelExpression
 
 __all__ = [
     "Appendable",
@@ -35,7 +36,7 @@ __all__ = [
     "Unpacked",
 ]
 
-IntArray = npt.NDArray[np.integer[Any]]
+IntArray = npt.NDArray[np.integer[Any] | np.bool_]
 
 _NEGATIONS = {"unique": "nonunique", "ordered": "unordered"}
 
@@ -52,11 +53,17 @@ class LevelView:
         The level's buffers by role (``"pos"``, ``"crd"``).
     fresh : callable
         ``fresh("p")`` gives a variable name that is unused in the function.
+    above : ir.Expr or None
+        The coordinate in the level above, for levels that derive their own from it.
+    above_extent : ir.Expr or None
+        The extent of the level above.
     """
 
     extent: ir.Expr
     buffers: Mapping[str, ir.Buffer]
     fresh: Callable[[str], str]
+    above: ir.Expr | None = None
+    above_extent: ir.Expr | None = None
 
     def load(self, role: str, index: ir.Expr) -> ir.Expr:
         """Return element ``index`` of a buffer, widened to int64."""
@@ -110,10 +117,14 @@ class Packed:
 
 @dataclass(frozen=True, slots=True)
 class Unpacked:
-    """Every position of a level with its parent position and its coordinate."""
+    """Every position of a level with its parent position and its coordinate.
+
+    ``present : bool[n]`` says which positions have a coordinate; None where all have.
+    """
 
     parents: npt.NDArray[np.int64]
     coordinates: npt.NDArray[np.int64]
+    present: npt.NDArray[np.bool_] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,11 +142,15 @@ class Level:
     branchless: ClassVar[bool] = False
     """Each parent position has exactly one position."""
     compact: ClassVar[bool] = True
-    """No position lies outside every fibre."""
+    """Positions are made for entries only: fibres stand side by side, without gaps."""
+    hides: ClassVar[bool] = False
+    """Some positions have no coordinate, and what is stored there is never visible."""
+    bounded: ClassVar[bool] = False
+    """A fibre holds a fixed number of entries, made up by some that are fill."""
 
-    unique: bool = True
+    unique: bool = field(default=True, kw_only=True)
     """No coordinate occurs twice in a fibre."""
-    ordered: bool = True
+    ordered: bool = field(default=True, kw_only=True)
     """Coordinates ascend in a fibre."""
 
     def __post_init__(self) -> None:
@@ -172,6 +187,24 @@ class Level:
             for word in self.optional_properties
             if not getattr(self, word)
         )
+
+    def buffer_dtype(self, role: str, index_dtype: npt.DTypeLike) -> np.dtype[Any]:
+        """Return the dtype of a buffer where index buffers have ``index_dtype``."""
+        return np.dtype(index_dtype)
+
+    def misplaced(
+        self, expression: LevelExpression, above: LevelExpression | None
+    ) -> str | None:
+        """Return why the level cannot store an expression; None where it can.
+
+        Parameters
+        ----------
+        expression : LevelExpression
+            What it is to store.
+        above : LevelExpression or None
+            What the level above stores; None for the outermost level.
+        """
+        return None
 
     def size(self, view: LevelView, parent_size: ir.Expr) -> ir.Expr:
         """Return the number of positions below the first ``parent_size`` parents."""
@@ -239,6 +272,10 @@ class PositionIterable(Level):
         """Return the coordinate at a position, int64."""
         raise NotImplementedError
 
+    def present(self, view: LevelView, position: ir.Expr) -> ir.Expr | None:
+        """Return whether a walked position has a coordinate; None where all have."""
+        return None
+
 
 class CoordinateIterable(Level):
     """A level whose coordinates are walked, each then located."""
@@ -264,6 +301,13 @@ class Insertable(Level):
     """A level of an output that is written at located positions, in any order."""
 
     __slots__ = ()
+
+    def insert(self, view: LevelView, parent: ir.Expr, coordinate: ir.Expr) -> Located:
+        """Return the position at which to write a coordinate, made if there is none.
+
+        ``found`` is None: after the setup statements the coordinate is stored.
+        """
+        raise NotImplementedError
 
 
 class Appendable(Level):

@@ -8,9 +8,12 @@ Source: Chou et al. 2018, section 3 (coordinate remapping of blocked and diagona
 formats); the notation is DESIGN section 4's.
 """
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from sparray.errors import FormatError
 
 __all__ = ["Difference", "Dimension", "LevelExpression", "Quotient", "Remainder"]
 
@@ -20,6 +23,15 @@ class Dimension:
     """``i``: the coordinate along a dimension."""
 
     dimension: int
+
+    @property
+    def dimensions(self) -> tuple[int, ...]:
+        """The dimensions that it is made of."""
+        return (self.dimension,)
+
+    def renumbered(self, numbers: Sequence[int]) -> "Dimension":
+        """Return the expression where dimension ``d`` has become ``numbers[d]``."""
+        return Dimension(numbers[self.dimension])
 
     def extent(self, shape: Sequence[int]) -> int:
         """Return the number of coordinates of the level."""
@@ -41,6 +53,18 @@ class Quotient:
     dimension: int
     block: int
 
+    def __post_init__(self) -> None:
+        _check_block(self.block)
+
+    @property
+    def dimensions(self) -> tuple[int, ...]:
+        """The dimensions that it is made of."""
+        return (self.dimension,)
+
+    def renumbered(self, numbers: Sequence[int]) -> "Quotient":
+        """Return the expression where dimension ``d`` has become ``numbers[d]``."""
+        return Quotient(numbers[self.dimension], self.block)
+
     def extent(self, shape: Sequence[int]) -> int:
         """Return the number of blocks; the last one may be cut short by the shape."""
         return -(-shape[self.dimension] // self.block)
@@ -60,6 +84,18 @@ class Remainder:
 
     dimension: int
     block: int
+
+    def __post_init__(self) -> None:
+        _check_block(self.block)
+
+    @property
+    def dimensions(self) -> tuple[int, ...]:
+        """The dimensions that it is made of."""
+        return (self.dimension,)
+
+    def renumbered(self, numbers: Sequence[int]) -> "Remainder":
+        """Return the expression where dimension ``d`` has become ``numbers[d]``."""
+        return Remainder(numbers[self.dimension], self.block)
 
     def extent(self, shape: Sequence[int]) -> int:
         """Return the size of a block, whatever the shape."""
@@ -84,6 +120,15 @@ class Difference:
     dimension: int
     other: int
 
+    @property
+    def dimensions(self) -> tuple[int, ...]:
+        """The dimensions that it is made of."""
+        return (self.dimension, self.other)
+
+    def renumbered(self, numbers: Sequence[int]) -> "Difference":
+        """Return the expression where dimension ``d`` has become ``numbers[d]``."""
+        return Difference(numbers[self.dimension], numbers[self.other])
+
     def extent(self, shape: Sequence[int]) -> int:
         """Return the number of diagonals."""
         if not shape[self.dimension] or not shape[self.other]:
@@ -101,3 +146,8 @@ class Difference:
 
 
 LevelExpression = Dimension | Quotient | Remainder | Difference
+
+
+def _check_block(block: int) -> None:
+    if not 1 <= block <= sys.maxsize:
+        raise FormatError(f"block: expected 1 or more coordinates, got {block}")

@@ -12,14 +12,16 @@ import numpy as np
 import numpy.typing as npt
 
 from sparray.errors import FormatError, InvalidBufferError, KernelMemoryError
-from sparray.formats.buffers import check_flat
+from sparray.formats.buffers import INDEX_DTYPES, check_flat
 from sparray.formats.coordinates import as_dtype, differs, equal_neighbours, sort_order
 from sparray.formats.format import Format
 from sparray.formats.level import IntArray, Level
+from sparray.formats.remapping import loses_nothing
 
 __all__ = [
     "LevelBuffers",
     "check_buffers",
+    "count_entries",
     "count_positions",
     "narrowest_index_dtype",
     "pack_coordinates",
@@ -85,25 +87,28 @@ def pack_coordinates(
     -----
     O(ndim * n log n), or O(ndim * n) for entries in the order of the levels.
     """
-    by_level = sort_order([coords[dimension] for dimension in format.order])
+    extents = format.level_extents(shape)
+    if any(level.bounded for level in format.levels):
+        # What such a level makes up is fill too: only the others need a place.
+        kept = differs(values, fill_value)
+        coords, values = coords[:, kept], values[kept]
+    by_level = sort_order(format.level_coordinates(coords, shape))
     if by_level is not None:
         coords, values = coords[:, by_level], values[by_level]
+    rows = format.level_coordinates(coords, shape)
     n_entries = len(values)
     if index_dtype is None:
-        index_dtype = narrowest_index_dtype(shape, n_entries)
+        index_dtype = narrowest_index_dtype(extents, n_entries)
     levels: list[dict[str, IntArray]] = []
     positions = np.zeros(n_entries, dtype=np.int64)
     same_prefix = np.ones(n_entries, dtype=bool)
     same_prefix[:1] = False
     n_positions = 1
     try:
-        for level, dimension in zip(format.levels, format.order, strict=True):
+        for level, row, extent in zip(format.levels, rows, extents, strict=True):
             if n_positions > _MOST_POSITIONS:
                 raise MemoryError
-            row = coords[dimension]
-            packed = level.pack(
-                positions, row, n_positions, shape[dimension], index_dtype
-            )
+            packed = level.pack(positions, row, n_positions, extent, index_dtype)
             positions, n_positions = packed.positions, packed.n_positions
             levels.append(packed.buffers)
             same_prefix &= equal_neighbours([row], n_entries)
@@ -134,8 +139,8 @@ def unpack_coordinates(
     """List the entries of an array in the order in which they are stored.
 
     Where every level is dense, the entries are the values that differ from the
-    fill value. In any other format every stored value is an entry, the padding of
-    a dense level below a sparse one included: nothing that is stored is dropped.
+    fill value. In any other format every stored value inside the shape is an entry,
+    the padding of a dense level below a sparse one included: nothing is dropped.
 
     Returns
     -------
@@ -158,27 +163,78 @@ def unpack_coordinates(
     if len(values) == 0:
         # Also where a dense level of any extent stands above one of extent 0.
         return np.empty((format.ndim, 0), dtype=np.int64), values
+    coords, visible = _unpack_positions(format, shape, levels)
+    if format.is_full:
+        is_entry = differs(values, fill_value)
+        visible = is_entry if visible is None else visible & is_entry
+    if visible is None:
+        return coords, values
+    return coords[:, visible], values[visible]
+
+
+def _unpack_positions(
+    format: Format, shape: tuple[int, ...], levels: Sequence[Mapping[str, IntArray]]
+) -> tuple[Coordinates, npt.NDArray[np.bool_] | None]:
+    """Return the coordinates of every position, and which positions are visible.
+
+    Those that are not have no coordinate in a level, or one outside the shape. None
+    where all are.
+    """
+    extents = format.level_extents(shape)
     unpacked = []
     n_positions = 1
-    for level, dimension, buffers in zip(
-        format.levels, format.order, levels, strict=True
-    ):
-        extent = shape[dimension]
+    for level, extent, buffers in zip(format.levels, extents, levels, strict=True):
         unpacked.append(level.unpack(buffers, n_positions, extent))
         n_positions = level.count(buffers, n_positions, extent)
-    coords = np.empty((format.ndim, n_positions), dtype=np.int64)
+    rows: list[npt.NDArray[np.int64]] = []
+    visible: npt.NDArray[np.bool_] | None = None
     # From the innermost level outwards: one lookup per level and entry.
     ancestors: npt.NDArray[np.int64] | None = None
-    for dimension, level_entries in zip(
-        reversed(format.order), reversed(unpacked), strict=True
-    ):
-        if ancestors is None:
-            coords[dimension] = level_entries.coordinates
-            ancestors = level_entries.parents
-        else:
-            coords[dimension] = level_entries.coordinates[ancestors]
-            ancestors = level_entries.parents[ancestors]
-    return coords, values
+    for entries in reversed(unpacked):
+        parents, row, present = entries.parents, entries.coordinates, entries.present
+        if ancestors is not None:
+            parents, row = parents[ancestors], row[ancestors]
+            present = None if present is None else present[ancestors]
+        rows.append(row)
+        ancestors = parents
+        visible = _both(visible, present)
+    coords, inside = format.dimension_coordinates(rows[::-1], shape)
+    return coords, _both(visible, inside)
+
+
+def _both(
+    first: npt.NDArray[np.bool_] | None, second: npt.NDArray[np.bool_] | None
+) -> npt.NDArray[np.bool_] | None:
+    """Return where both masks are true; None is true everywhere."""
+    if first is None or second is None:
+        return second if first is None else first
+    return first & second
+
+
+def count_entries(
+    format: Format,
+    shape: tuple[int, ...],
+    levels: Sequence[Mapping[str, IntArray]],
+    values: npt.NDArray[Any],
+    fill_value: Any = 0,
+) -> int:
+    """Return the number of entries that `unpack_coordinates` lists.
+
+    Notes
+    -----
+    O(1) where every position is an entry, else O(positions).
+    """
+    if not format.is_full and not any(level.hides for level in format.levels):
+        if loses_nothing(format.expressions, shape):
+            return len(values)
+    if len(values) == 0:
+        return 0
+    if format.is_dense:
+        return int(np.count_nonzero(differs(values, fill_value)))
+    _, visible = _unpack_positions(format, shape, levels)
+    if format.is_full:
+        visible = _both(visible, differs(values, fill_value))
+    return len(values) if visible is None else int(np.count_nonzero(visible))
 
 
 def count_positions(
@@ -186,10 +242,9 @@ def count_positions(
 ) -> int:
     """Return the number of positions of the innermost level, trusting the buffers."""
     n_positions = 1
-    for level, dimension, buffers in zip(
-        format.levels, format.order, levels, strict=True
-    ):
-        n_positions = level.count(buffers, n_positions, shape[dimension])
+    extents = format.level_extents(shape)
+    for level, extent, buffers in zip(format.levels, extents, levels, strict=True):
+        n_positions = level.count(buffers, n_positions, extent)
     return n_positions
 
 
@@ -201,8 +256,8 @@ def check_buffers(
 ) -> None:
     """Check raw buffers against everything that their format claims.
 
-    All index buffers of one array have one dtype, int32 or int64: a kernel is
-    compiled for one width.
+    All index buffers of one array have one dtype, int32 or int64, but for those to
+    which a level gives a dtype of their own: a kernel is compiled for one width.
 
     Raises
     ------
@@ -215,10 +270,12 @@ def check_buffers(
     -----
     O(positions) in ordered formats; no element outside a buffer is read.
     """
-    if len(levels) != format.ndim:
+    if len(levels) != format.n_levels:
         raise InvalidBufferError(
-            f"levels: expected {format.ndim} of them for {format}, got {len(levels)}"
+            f"levels: expected {format.n_levels} of them for {format}, "
+            f"got {len(levels)}"
         )
+    extents = format.level_extents(shape)
     n_positions = 1
     groups: npt.NDArray[np.int64] | None = None
     for number, (level, buffers) in enumerate(zip(format.levels, levels, strict=True)):
@@ -227,21 +284,21 @@ def check_buffers(
                 f"levels[{number}]: expected a mapping of buffers, "
                 f"got {type(buffers).__name__}"
             )
-        extent = shape[format.order[number]]
+        extent = extents[number]
         try:
             below = level.check(buffers, n_positions, extent, groups)
         except InvalidBufferError as error:
             raise InvalidBufferError(
                 f"levels[{number}] ({level}) of {format}: {error}"
             ) from None
-        is_last = number == format.ndim - 1
+        is_last = number == format.n_levels - 1
         groups = (
             None
             if level.unique or is_last
             else _groups(level, buffers, n_positions, extent, groups)
         )
         n_positions = below
-    _check_one_width(levels)
+    _check_one_width(format, levels)
     check_flat("values", values, n_positions)
     as_dtype(values.dtype, "values")
 
@@ -301,12 +358,13 @@ def _groups(
     return groups
 
 
-def _check_one_width(levels: Sequence[Mapping[str, IntArray]]) -> None:
-    """Check that all index buffers have the same dtype."""
+def _check_one_width(format: Format, levels: Sequence[Mapping[str, IntArray]]) -> None:
+    """Check that all buffers whose dtype is not the level's own have the same."""
     dtypes = {
         f"levels[{number}][{role!r}]": buffer.dtype
         for number, buffers in enumerate(levels)
         for role, buffer in buffers.items()
+        if buffer.dtype in INDEX_DTYPES
     }
     if len(set(dtypes.values())) > 1:
         listed = ", ".join(f"{name}: {dtype}" for name, dtype in dtypes.items())

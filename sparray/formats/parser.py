@@ -4,13 +4,11 @@ The grammar::
 
     format     ::= "(" [name {"," name}] ")" "->" "(" [level {"," level}] ")"
     level      ::= expression ":" name ["(" argument {"," argument} ")"]
-    expression ::= term {operator term}
-    operator   ::= "//" | "%" | "-" | "+"
-    term       ::= name | integer
+    expression ::= name | name "//" integer | name "%" integer | name "-" name
     argument   ::= name | integer
 
-The names on the left are the dimensions. Of the expressions, a format takes plain
-dimensions so far; the others are parsed so that the error can say so.
+The names on the left are the dimensions. A named format is ``name`` or
+``name "(" integer {"," integer} ")"``.
 """
 
 import re
@@ -20,15 +18,26 @@ from dataclasses import dataclass
 from sparray.errors import FormatError
 from sparray.formats.chain import broken_link
 from sparray.formats.level import Level
+from sparray.formats.level_expression import (
+    Difference,
+    Dimension,
+    LevelExpression,
+    Quotient,
+    Remainder,
+)
 from sparray.formats.registry import LEVEL_TYPES
+from sparray.formats.remapping import unrecoverable
 
-__all__ = ["parse_levels"]
+__all__ = ["is_name", "parse_levels", "split_name"]
 
 _TOKEN = re.compile(
-    r"\s*(?:(?P<name>[A-Za-z_]\w*)|(?P<integer>\d+)|(?P<symbol>->|//|[(),:%+-]))",
+    r"\s*(?:(?P<name>[A-Za-z_]\w*)|(?P<integer>\d{1,18}\b)|(?P<symbol>->|//|[(),:%+-]))",
     re.ASCII,
 )
 _OPERATORS = ("//", "%", "-", "+")
+_NAME = re.compile(
+    r"\s*([A-Za-z_]\w*)\s*(?:\(\s*(\d{1,18}\s*(?:,\s*\d{1,18}\s*)*)\))?\s*", re.ASCII
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,15 +54,41 @@ class _Token:
 
 @dataclass(frozen=True, slots=True)
 class _ParsedLevel:
-    """One ``expression: level``, with the expression's tokens."""
+    """One ``expression: level``, with the places of its parts."""
 
-    expression: tuple[_Token, ...]
+    expression: LevelExpression
     level: Level
+    start: _Token
     place: _Token
 
 
-def parse_levels(text: str) -> tuple[tuple[Level, ...], tuple[int, ...]]:
-    """Return the levels that a format string lists and the dimension of each.
+def is_name(text: str) -> bool:
+    """Whether a string names a format; otherwise it lists levels, or nothing."""
+    return _NAME.fullmatch(text) is not None
+
+
+def split_name(text: str) -> tuple[str, tuple[int, ...]]:
+    """Return a format's name without parameters, and the parameters.
+
+    Raises
+    ------
+    FormatError
+        If the string is neither ``name`` nor ``name(integer, ...)``.
+
+    Examples
+    --------
+    >>> split_name("bcsr(4, 8)")
+    ('bcsr', (4, 8))
+    """
+    match = _NAME.fullmatch(text)
+    if match is None:
+        raise FormatError(f"format: expected a name or name(integers), got {text!r}")
+    numbers = match[2].split(",") if match[2] else []
+    return match[1], tuple(int(number) for number in numbers)
+
+
+def parse_levels(text: str) -> tuple[tuple[Level, ...], tuple[LevelExpression, ...]]:
+    """Return the levels that a format string lists and what each of them stores.
 
     Raises
     ------
@@ -63,18 +98,23 @@ def parse_levels(text: str) -> tuple[tuple[Level, ...], tuple[int, ...]]:
     Examples
     --------
     >>> parse_levels("(i, j) -> (j: dense, i: compressed)")[1]
-    (1, 0)
+    (Dimension(dimension=1), Dimension(dimension=0))
     """
     parser = _Parser(text)
-    dimensions = parser.dimensions()
+    parser.read_dimensions()
     parsed = parser.levels()
-    order = _resolve(parser, dimensions, parsed)
+    expressions = tuple(entry.expression for entry in parsed)
+    problem = unrecoverable(expressions, list(parser.dimensions))
+    if problem is not None:
+        number, message = problem
+        place = parser.tokens[-1] if number is None else parsed[number].start
+        raise parser.error(place, message)
     levels = tuple(entry.level for entry in parsed)
-    broken = broken_link(levels)
+    broken = broken_link(levels, expressions)
     if broken is not None:
-        index, message = broken
-        raise parser.error(parsed[index].place, message)
-    return levels, order
+        number, message = broken
+        raise parser.error(parsed[number].place, message)
+    return levels, expressions
 
 
 class _Parser:
@@ -84,11 +124,12 @@ class _Parser:
         self.text = text
         self.tokens = list(self._tokenize())
         self.next = 0
+        self.dimensions: dict[str, int] = {}
 
-    def dimensions(self) -> dict[str, int]:
-        """Parse the left side and the arrow: dimension number by name."""
+    def read_dimensions(self) -> None:
+        """Parse the left side and the arrow: the number of each dimension."""
         self.expect("(")
-        names: dict[str, int] = {}
+        names = self.dimensions
         while not self.accept(")"):
             if names:
                 self.expect(",")
@@ -97,7 +138,6 @@ class _Parser:
                 raise self.error(token, f"dimension {token.text} is listed twice")
             names[token.text] = len(names)
         self.expect("->")
-        return names
 
     def levels(self) -> list[_ParsedLevel]:
         """Parse the right side, up to the end of the string."""
@@ -114,9 +154,8 @@ class _Parser:
 
     def level(self) -> _ParsedLevel:
         """Parse ``expression: name(arguments)``."""
-        expression = [self.term()]
-        while self.tokens[self.next].text in _OPERATORS:
-            expression += [self.advance(), self.term()]
+        start = self.tokens[self.next]
+        expression = self.expression()
         self.expect(":")
         place = self.take("name", "a level type")
         if place.text not in LEVEL_TYPES:
@@ -133,14 +172,39 @@ class _Parser:
             level = LEVEL_TYPES[place.text].from_arguments(arguments)
         except FormatError as error:
             raise self.error(opening, str(error)) from None
-        return _ParsedLevel(tuple(expression), level, place)
+        return _ParsedLevel(expression, level, start, place)
 
-    def term(self) -> _Token:
-        """Parse a name or an integer of an expression."""
+    def expression(self) -> LevelExpression:
+        """Parse what a level stores."""
+        dimension = self.dimension()
+        operator = self.tokens[self.next]
+        if operator.text not in _OPERATORS:
+            return Dimension(dimension)
+        self.advance()
+        if operator.text == "-":
+            made: LevelExpression = Difference(dimension, self.dimension())
+        elif operator.text == "+":
+            message = "expected i, i // 4, i % 4 or i - j, got a sum"
+            raise self.error(operator, message)
+        else:
+            size = self.take("integer", "the size of a block")
+            if int(size.text) < 1:
+                raise self.error(size, f"expected a block of 1 or more, got {size}")
+            kind = Quotient if operator.text == "//" else Remainder
+            made = kind(dimension, int(size.text))
+        after = self.tokens[self.next]
+        if after.text in _OPERATORS:
+            message = f"expected ':' after one operator, got {after}"
+            raise self.error(after, message)
+        return made
+
+    def dimension(self) -> int:
+        """Parse the name of a dimension."""
         token = self.advance()
-        if token.kind not in ("name", "integer"):
-            raise self.error(token, f"expected a dimension, got {token}")
-        return token
+        if token.kind != "name" or token.text not in self.dimensions:
+            known = ", ".join(self.dimensions) or "none"
+            raise self.error(token, f"expected a dimension ({known}), got {token}")
+        return self.dimensions[token.text]
 
     def argument(self) -> str | int:
         """Parse one argument of a level type."""
@@ -195,31 +259,3 @@ class _Parser:
             yield _Token(kind, match[kind], match.start(kind))
             at = match.end()
         yield _Token("end", "", end)
-
-
-def _resolve(
-    parser: _Parser, dimensions: dict[str, int], parsed: list[_ParsedLevel]
-) -> tuple[int, ...]:
-    """Return the dimension of each level; every dimension has one level."""
-    order: list[int] = []
-    for entry in parsed:
-        name = entry.expression[0]
-        if len(entry.expression) > 1 or name.kind != "name":
-            place = entry.expression[min(1, len(entry.expression) - 1)]
-            raise parser.error(
-                place,
-                "expected a plain dimension; expressions such as i // 4 "
-                f"are not supported so far, got {place}",
-            )
-        if name.text not in dimensions:
-            known = ", ".join(dimensions) or "none"
-            raise parser.error(name, f"expected a dimension ({known}), got {name}")
-        if dimensions[name.text] in order:
-            raise parser.error(name, f"dimension {name.text} has two levels")
-        order.append(dimensions[name.text])
-    missing = [name for name, number in dimensions.items() if number not in order]
-    if missing:
-        raise parser.error(
-            parser.tokens[-1], f"expected a level for dimension {missing[0]}, got none"
-        )
-    return tuple(order)

@@ -1,9 +1,13 @@
 """The level types that format strings can name."""
 
+from sparray.formats.bitmap import Bitmap
 from sparray.formats.compressed import Compressed
 from sparray.formats.dense import Dense
 from sparray.formats.level import Level
+from sparray.formats.padded import Padded
+from sparray.formats.range import Range
 from sparray.formats.singleton import Singleton
+from sparray.formats.structured import Structured
 
 __all__ = ["LEVEL_TYPES"]
 
@@ -13,6 +17,10 @@ LEVEL_TYPES: dict[str, type[Level]] = {
         Dense,
         Compressed,
         Singleton,
+        Range,
+        Bitmap,
+        Padded,
+        Structured,
     )
 }
 """Level type by the word that names it; a new level type is one line here."""

@@ -12,15 +12,18 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+import numpy.typing as npt
 import torch
 
 from sparray.dispatch import evaluate_expression
 from sparray.errors import DeviceError, DTypeError, InternalError
-from sparray.execution import Operand, Stored
 from sparray.expression import Expression, assignment_expression
 from sparray.formats.format import Format
 from sparray.formats.named import named_format
+from sparray.sparse_array import SparseArray
+from sparray.stored import Operand, Stored
 from sparray.torch.gradients import Ones, Other, gradient_of
+from sparray.torch.layouts import WORTH_REORDERING, as_laid_out, layouts_of
 from sparray.torch.pattern import Pattern, as_numpy
 
 __all__ = ["DTYPES", "Evaluation", "check_operand", "evaluate", "recorded"]
@@ -64,13 +67,19 @@ class Evaluation:
 
     def run(self, tensors: Sequence[torch.Tensor]) -> torch.Tensor:
         """Compute the result's values, or the dense result."""
-        operands = [
-            as_numpy(tensor)
-            if pattern is None
-            else pattern.array(as_numpy(tensor.contiguous()))
-            for tensor, pattern in zip(tensors, self.patterns, strict=True)
-        ]
-        stored = evaluate_expression(self.expression, operands, self.format)
+        formats = tuple([None if p is None else p.format for p in self.patterns])
+        layouts = layouts_of(self.expression, formats, self.format)
+        operands: list[Any] = []
+        for number, tensor in enumerate(tensors):
+            values, pattern = as_numpy(tensor), self.patterns[number]
+            if pattern is not None:
+                operands.append(_in_order(values, pattern, layouts.orders[number]))
+                continue
+            innermost = layouts.innermost[number]
+            if innermost is not None:
+                values = as_laid_out(values, innermost)
+            operands.append(values)
+        stored = evaluate_expression(self.expression, operands, layouts.result)
         if stored.format.is_dense:
             return torch.from_numpy(stored.as_ndarray())
         self.result = _pattern_of(stored, self.patterns)
@@ -84,6 +93,16 @@ class Evaluation:
         ]
 
 
+def _in_order(
+    values: npt.NDArray[Any], pattern: Pattern, order: Format | None
+) -> SparseArray:
+    """Return the array of a pattern, or of its entries in another order."""
+    if order is not None and pattern.n_values >= WORTH_REORDERING:
+        pattern, places = pattern.converted(order)
+        values = values if places is None else values.take(places)
+    return pattern.array(values)
+
+
 def _pattern_of(stored: Stored, patterns: Sequence[Pattern | None]) -> Pattern:
     for pattern in patterns:
         if (
@@ -93,8 +112,6 @@ def _pattern_of(stored: Stored, patterns: Sequence[Pattern | None]) -> Pattern:
             and pattern.shape == stored.shape
         ):
             return pattern
-    from sparray.sparse_array import SparseArray
-
     return Pattern(
         SparseArray._from_trusted(
             stored.format, stored.shape, stored._levels, stored.values, 0

@@ -11,7 +11,7 @@ from sparray.formats.format import Format
 from sparray.formats.named import as_format
 from sparray.sparse_array import SparseArray
 from sparray.torch.autograd import check_operand
-from sparray.torch.operators.conversions import to_format, values_at
+from sparray.torch.operators.conversions import to_format
 from sparray.torch.pattern import Pattern, as_numpy, as_tensor_of
 from sparray.torch.tensor import SparseTensor, check_differentiable
 
@@ -102,7 +102,7 @@ def as_tensor(
     if format is not None:
         made = to_format(made, format)
     if dtype is not None and dtype != made.dtype:
-        made = made.to(dtype)
+        made = made.to(dtype)  # type: ignore[assignment]
     return made
 
 
@@ -125,10 +125,9 @@ def _from_torch(x: torch.Tensor, format: str | Format | None) -> SparseTensor:
     # The entries' numbers, converted, say where each value goes.
     numbers = torch.arange(1, len(values) + 1)
     array = convert.array(_with_values(x.detach(), numbers), copy=False)
-    places = None
     if not np.array_equal(array.values, as_numpy(numbers)):
-        places = as_tensor_of(array.values - 1)
-    return SparseTensor(Pattern(array), values_at(values, places))
+        values = values.index_select(0, as_tensor_of(array.values - 1))
+    return SparseTensor(Pattern(array), values)
 
 
 def _with_values(x: torch.Tensor, values: torch.Tensor) -> torch.Tensor:

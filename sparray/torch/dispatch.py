@@ -22,10 +22,10 @@ from sparray.errors import (
 )
 from sparray.functions.explain import explain as explain_expression
 from sparray.torch.autograd import Evaluation, recorded
-from sparray.torch.table import TABLE, name_of
+from sparray.torch.table import name_of
 from sparray.torch.tensor import SparseTensor
 
-__all__ = ["explain", "search", "strict"]
+__all__ = ["compute_densely", "explain", "strict"]
 
 _strict: ContextVar[bool] = ContextVar("sparray_strict", default=False)
 
@@ -53,39 +53,28 @@ def strict() -> Iterator[None]:
         _strict.reset(token)
 
 
-def search(
-    function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> Any:
-    """Compute a torch function of arguments that include sparse tensors.
-
-    Raises
-    ------
-    WouldDensifyError
-        In strict mode, if it has no expression for these arguments.
-    UnsupportedError
-        If it would change a sparse tensor in place in a way that its pattern cannot
-        hold.
-    """
-    implementation = TABLE.get(function)
-    reason = "it is not in the table of sparse functions"
-    if implementation is not None:
-        try:
-            made = implementation(*args, **kwargs)
-        except UnsupportedError as error:
-            reason = str(error)
-        else:
-            if made is not NotImplemented:
-                return made
-            reason = "the table has no expression for these arguments"
-    return _compute_densely(function, args, kwargs, reason)
-
-
-def _compute_densely(
+def compute_densely(
     function: Callable[..., Any],
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
     reason: str,
 ) -> Any:
+    """Compute a torch function of dense copies of its sparse arguments.
+
+    Parameters
+    ----------
+    function, args, kwargs
+        The function and its arguments.
+    reason : str
+        Why it has no expression, for messages.
+
+    Raises
+    ------
+    WouldDensifyError
+        In strict mode.
+    UnsupportedError
+        If it would change a sparse tensor in place.
+    """
     name = name_of(function)
     sparse = [t for t in tree_flatten((args, kwargs))[0] if isinstance(t, SparseTensor)]
     given = ", ".join(f"{t.format.name or t.format} {tuple(t.shape)}" for t in sparse)
@@ -197,7 +186,7 @@ def explain(function: Callable[..., Any], *args: Any, **kwargs: Any) -> str:
     refusal = None
     with recorded() as evaluations, torch.no_grad(), strict():
         try:
-            search(function, args, kwargs)
+            SparseTensor.__torch_function__(function, (), args, kwargs)
         except WouldDensifyError as error:
             refusal = error
     if refusal is not None:
@@ -216,6 +205,6 @@ def _explained(evaluation: Evaluation, tensors: tuple[torch.Tensor, ...]) -> str
     expression = evaluation.expression
     arrays = evaluation.arrays(tensors)
     if "=" in expression.text:
-        named = dict(zip(expression.tensors, arrays, strict=True))
+        named: dict[str, Any] = dict(zip(expression.tensors, arrays, strict=True))
         return explain_expression(expression.text, format=evaluation.format, **named)
     return explain_expression(expression.text, *arrays, format=evaluation.format)

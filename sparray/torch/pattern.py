@@ -7,13 +7,18 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from sparray._kernels.address import address
+from sparray.convert import convert_format
 from sparray.errors import FormatError, InvalidBufferError
-from sparray.execution import operand_key
 from sparray.formats.format import Format
 from sparray.formats.packing import LevelBuffers
 from sparray.sparse_array import SparseArray
+from sparray.stored import operand_key
 
 __all__ = ["Pattern", "as_numpy", "as_tensor_of"]
+
+
+Places = npt.NDArray[np.int64]
 
 
 class Pattern:
@@ -58,15 +63,14 @@ class Pattern:
         self._kept: dict[Hashable, Any] = {}
 
     def array(self, values: npt.NDArray[Any]) -> SparseArray:
-        """Return the array with this pattern and these values; nothing is copied."""
+        """Return the array of this pattern and these values, shared if contiguous."""
+        if not values.flags.c_contiguous:
+            values = np.ascontiguousarray(values)
         made = SparseArray._from_trusted(
             self.format, self.shape, self.levels, values, values.dtype.type(0)
         )
         # A warm call of a tiny kernel is half as long with these known beforehand.
-        made._cached_addresses = (
-            *self._addresses,
-            values.__array_interface__["data"][0],
-        )
+        made._cached_addresses = (*self._addresses, address(values))
         key = self._keys.get(values.dtype)
         if key is None:
             key = self._keys[values.dtype] = operand_key(
@@ -123,6 +127,31 @@ class Pattern:
         return type(self)(
             SparseArray._from_trusted(format, shape, self.levels, values, False)
         )
+
+    def converted(self, format: Format) -> "tuple[Pattern, Places | None]":
+        """Return the pattern in another format, and where its values are found.
+
+        Returns
+        -------
+        pattern : Pattern
+            With the same coordinates.
+        places : int64[n] or None
+            Entry ``n`` of the new pattern is entry ``places[n]`` of this one, -1 for
+            padding; None if they are in the same order.
+        """
+        made: tuple[Pattern, Places | None] = self.kept(
+            ("converted", format), lambda: self._converted(format)
+        )
+        return made
+
+    def _converted(self, format: Format) -> "tuple[Pattern, Places | None]":
+        # Where each entry's number goes, its value goes.
+        numbers = np.arange(1, self.n_values + 1)
+        array = convert_format(self.array(numbers), format)
+        made = Pattern(array)
+        if np.array_equal(array.values, numbers):
+            return made, None
+        return made, array.values - 1
 
     def same_as(self, other: "Pattern") -> bool:
         """Tell whether both store the same coordinates in the same way.

@@ -10,6 +10,7 @@ from sparray.formats.format import Format
 from sparray.sparse_array import SparseArray
 from sparray.torch.autograd import DTYPES, check_operand
 from sparray.torch.pattern import Pattern, as_numpy
+from sparray.torch.table import TABLE
 
 __all__ = ["SparseTensor", "check_differentiable"]
 
@@ -37,7 +38,7 @@ class SparseTensor(torch.Tensor):
     """
 
     _pattern: Pattern
-    _values: torch.Tensor
+    _stored: torch.Tensor
     _fill: Any
 
     @staticmethod
@@ -55,7 +56,7 @@ class SparseTensor(torch.Tensor):
                 f"{pattern.shape} ({error})"
             ) from None
         self._pattern = pattern
-        self._values = values
+        self._stored = values
         self._fill = fill_value
         return self
 
@@ -72,10 +73,24 @@ class SparseTensor(torch.Tensor):
         args: tuple[Any, ...] = (),
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
-        return _search(func, args, kwargs or {})
+        # Here, and not in dispatch.py, as it is on the way of every warm call.
+        implementation = TABLE.get(func)
+        reason = "it is not in the table of sparse functions"
+        if implementation is not None:
+            try:
+                made = implementation(*args, **(kwargs or {}))
+            except UnsupportedError as error:
+                reason = str(error)
+            else:
+                if made is not NotImplemented:
+                    return made
+                reason = "the table has no expression for these arguments"
+        from sparray.torch.dispatch import compute_densely  # it takes tensors
+
+        return compute_densely(func, args, kwargs or {}, reason)
 
     @classmethod
-    def __torch_dispatch__(
+    def __torch_dispatch__(  # type: ignore[override]
         cls,
         func: Callable[..., Any],
         types: Sequence[type],
@@ -87,7 +102,21 @@ class SparseTensor(torch.Tensor):
             "reads a SparseTensor as a dense tensor; pass W.values() or W.to_dense()"
         )
 
-    # What it is.
+    # What it is. Torch's own properties would take the way of a function call.
+
+    @property
+    def shape(self) -> torch.Size:  # type: ignore[override]
+        """Extent of each dimension."""
+        return torch.Size(self._pattern.shape)
+
+    @property
+    def ndim(self) -> int:  # type: ignore[override]
+        """Number of dimensions."""
+        return len(self._pattern.shape)
+
+    def dim(self) -> int:
+        """Return the number of dimensions."""
+        return len(self._pattern.shape)
 
     @property
     def format(self) -> Format:
@@ -112,14 +141,14 @@ class SparseTensor(torch.Tensor):
     @property
     def dtype(self) -> torch.dtype:  # type: ignore[override]
         """The dtype of the values."""
-        return self._values.dtype
+        return self._stored.dtype
 
     def values(self) -> torch.Tensor:
         """Return the stored values, part of the autograd graph: ``dtype[n]``.
 
         Of a leaf it is the leaf itself, so that an optimizer may step on it.
         """
-        return self._values
+        return self._stored
 
     def with_values(self, values: torch.Tensor) -> "SparseTensor":
         """Return a tensor with this pattern and other values, part of their graph.
@@ -137,13 +166,13 @@ class SparseTensor(torch.Tensor):
 
     def to_array(self) -> SparseArray:
         """Return the SparseArray that shares this tensor's pattern and values."""
-        array = self._pattern.array(as_numpy(self._values.contiguous()))
+        array = self._pattern.array(as_numpy(self._stored))
         if self._fill != 0:
             array._fill_value = array.dtype.type(self._fill)
             array._cached_key = None
         return array
 
-    def to_dense(  # type: ignore[override]
+    def to_dense(
         self, dtype: torch.dtype | None = None, *, masked_grad: bool | None = None
     ) -> torch.Tensor:
         """Return a strided tensor of every element, part of the graph.
@@ -169,9 +198,9 @@ class SparseTensor(torch.Tensor):
     # Autograd, which knows the values alone.
 
     @property
-    def requires_grad(self) -> bool:  # type: ignore[override]
+    def requires_grad(self) -> bool:
         """Whether the values' gradient is computed."""
-        return self._values.requires_grad
+        return self._stored.requires_grad
 
     @requires_grad.setter
     def requires_grad(self, wanted: bool) -> None:
@@ -185,42 +214,42 @@ class SparseTensor(torch.Tensor):
         DTypeError
             If the values are integers or bools.
         """
-        check_differentiable(self._values, requires_grad)
-        self._values.requires_grad_(requires_grad)
+        check_differentiable(self._stored, requires_grad)
+        self._stored.requires_grad_(requires_grad)
         return self
 
     @property
     def is_leaf(self) -> bool:  # type: ignore[override]
         """Whether the values are a leaf of the graph."""
-        return self._values.is_leaf
+        return self._stored.is_leaf
 
     @property
-    def grad_fn(self) -> Any:
+    def grad_fn(self) -> Any:  # type: ignore[override]
         """What made the values."""
-        return self._values.grad_fn
+        return self._stored.grad_fn
 
     @property
     def retains_grad(self) -> bool:  # type: ignore[override]
         """Whether the values keep their gradient though they are no leaf."""
-        return self._values.retains_grad
+        return self._stored.retains_grad
 
     def retain_grad(self) -> None:
         """Make the values keep their gradient though they are no leaf."""
-        self._values.retain_grad()
+        self._stored.retain_grad()
 
     @property
-    def grad(self) -> "SparseTensor | None":  # type: ignore[override]
+    def grad(self) -> "SparseTensor | None":
         """The gradient at the stored entries: the same pattern, or None."""
-        grad = self._values.grad
+        grad = self._stored.grad
         return None if grad is None else SparseTensor(self._pattern, grad)
 
     @grad.setter
     def grad(self, grad: "SparseTensor | torch.Tensor | None") -> None:
-        self._values.grad = None if grad is None else self._values_like(grad)
+        self._stored.grad = None if grad is None else self._values_like(grad)
 
     @grad.deleter
     def grad(self) -> None:
-        self._values.grad = None
+        self._stored.grad = None
 
     def backward(  # type: ignore[override]
         self, gradient: torch.Tensor | None = None, **options: Any
@@ -235,7 +264,7 @@ class SparseTensor(torch.Tensor):
             As for `torch.Tensor.backward`.
         """
         given = None if gradient is None else self._values_like(gradient)
-        self._values.backward(given, **options)
+        self._stored.backward(given, **options)  # type: ignore[no-untyped-call]
 
     def register_hook(self, hook: Callable[..., Any]) -> Any:
         """Call a function with the gradient, a SparseTensor, when it is computed."""
@@ -244,7 +273,7 @@ class SparseTensor(torch.Tensor):
             made = hook(SparseTensor(self._pattern, grad))
             return None if made is None else self._values_like(made)
 
-        return self._values.register_hook(on_values)
+        return self._stored.register_hook(on_values)  # type: ignore[no-untyped-call]
 
     def _values_like(self, other: torch.Tensor) -> torch.Tensor:
         """Return the values of a tensor that has this pattern."""
@@ -254,28 +283,29 @@ class SparseTensor(torch.Tensor):
                     f"expected a tensor with the pattern of {self._pattern}, got one "
                     f"of {other._pattern}"
                 )
-            return other._values
+            return other._stored
         self._pattern.check_values(other)
         return other
 
     # Copies.
 
     @property
-    def data(self) -> "SparseTensor":  # type: ignore[override]
+    def data(self) -> "SparseTensor":
         """The tensor without the graph; it shares the values."""
-        return SparseTensor(self._pattern, self._values.detach(), self._fill)
+        return SparseTensor(self._pattern, self._stored.detach(), self._fill)
 
     @data.setter
     def data(self, other: torch.Tensor) -> None:
         values = self._values_like(other)
         check_operand("data", values)
-        self._values.data = values
+        self._stored.data = values
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "SparseTensor":
         known: SparseTensor | None = memo.get(id(self))
         if known is not None:
             return known
-        made = SparseTensor(self._pattern, self._values.__deepcopy__(memo), self._fill)
+        stored = self._stored.__deepcopy__(memo)  # type: ignore[no-untyped-call]
+        made = SparseTensor(self._pattern, stored, self._fill)
         made.__dict__.update(
             (name, value)
             for name, value in self.__dict__.items()
@@ -285,18 +315,20 @@ class SparseTensor(torch.Tensor):
         return made
 
     def __copy__(self) -> "SparseTensor":
-        return SparseTensor(self._pattern, self._values, self._fill)
+        return SparseTensor(self._pattern, self._stored, self._fill)
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
         state = {
             name: value
             for name, value in self.__dict__.items()
-            if name not in ("_pattern", "_values", "_fill")
+            if name not in ("_pattern", "_stored", "_fill")
         }
-        parts = (self._pattern, self._values, self._fill, state)
+        parts = (self._pattern, self._stored, self._fill, state)
         return _restore, parts
 
-    def __repr__(self, *, tensor_contents: Any = None) -> str:
+    def __repr__(  # type: ignore[override]
+        self, *, tensor_contents: Any = None
+    ) -> str:
         name = self.format.name or str(self.format)
         parts = [f"{name}, shape {tuple(self._pattern.shape)}", f"nnz={self.nnz}"]
         if self._fill != 0:
@@ -305,7 +337,7 @@ class SparseTensor(torch.Tensor):
             parts.append(f"grad_fn=<{type(self.grad_fn).__name__}>")
         elif self.requires_grad:
             parts.append("requires_grad=True")
-        return f"SparseTensor({', '.join(parts)},\n  values={self._values.detach()!r})"
+        return f"SparseTensor({', '.join(parts)},\n  values={self._stored.detach()!r})"
 
 
 def _restore(
@@ -316,12 +348,24 @@ def _restore(
     return made
 
 
-def _search(
-    func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> Any:
-    from sparray.torch.dispatch import search  # it takes tensors
+def _define_operator(name: str) -> None:
+    function = getattr(torch.Tensor, name)
 
-    return search(func, args, kwargs)
+    def operator(self: SparseTensor, other: Any) -> Any:
+        if not isinstance(other, _OPERANDS):
+            return NotImplemented
+        return SparseTensor.__torch_function__(function, (), (self, other))
+
+    operator.__name__ = name
+    setattr(SparseTensor, name, operator)
+
+
+_OPERANDS = (torch.Tensor, bool, int, float, complex)
+
+# Torch's own turn every TypeError, and what it says, into a missing operator.
+for _name in ("matmul", "add", "sub", "mul", "truediv"):
+    _define_operator(f"__{_name}__")
+    _define_operator(f"__r{_name}__")
 
 
 def check_differentiable(values: torch.Tensor, requires_grad: bool) -> None:

@@ -5,7 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 from hypothesis import strategies as st
 
-from sparray.formats import LEVEL_TYPES, Level
+from sparray.formats import LEVEL_TYPES, Level, Structured
+
+PARAMETERS = {"structured": [(2, 4), (1, 1), (3, 3), (1, 300)]}
+"""Arguments of the level types that need some."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +28,8 @@ def level_variants() -> list[Level]:
         choices = [{}]
         for word in level_type.optional_properties:
             choices = [{**c, word: v} for c in choices for v in (True, False)]
-        variants += [level_type(**choice) for choice in choices]
+        for arguments in PARAMETERS.get(level_type.name, [()]):
+            variants += [level_type(*arguments, **choice) for choice in choices]
     return variants
 
 
@@ -34,12 +38,16 @@ def fibres(draw: st.DrawFn, level: Level) -> Fibres:
     """Fibres that a level can hold: one entry per parent if it is branchless."""
     n_parents = draw(st.integers(0, 5))
     extent = draw(st.integers(0, 6))
+    most = 12
+    if isinstance(level, Structured):
+        extent, most = level.m, level.n
     if extent == 0 and level.branchless:
         n_parents = 0
     if level.branchless:
         parents = list(range(n_parents))
     elif n_parents and extent:
         parents = draw(st.lists(st.integers(0, n_parents - 1), max_size=12))
+        parents = [p for n, p in enumerate(parents) if parents[:n].count(p) < most]
     else:
         parents = []
     coordinate = st.integers(0, max(extent - 1, 0))

@@ -2,10 +2,12 @@
 
 import copy
 import itertools
+import math
 import pickle
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,20 +15,37 @@ from level_strategies import level_variants
 
 from sparray.errors import FormatError
 from sparray.formats import (
+    FORMAT_FAMILIES,
     NAMED_FORMATS,
+    Bitmap,
     Compressed,
     Dense,
+    Difference,
+    Dimension,
     Format,
+    Padded,
+    Quotient,
+    Range,
+    Remainder,
     Singleton,
+    Structured,
     as_format,
     named_format,
 )
 
+FAMILIES = [
+    ("bcsr", "bcsr(4, 4)"),
+    ("bcsr", "bcsr(2, 3)"),
+    ("bcsr", "bcsr(1, 1)"),
+    ("bcsc", "bcsc(2, 3)"),
+    ("nm", "nm(2, 4)"),
+    ("nm", "nm(1, 300)"),
+]
 NAMED = [
     (name, ndim)
-    for name, named in NAMED_FORMATS.items()
+    for key, name in [*((key, key) for key in NAMED_FORMATS), *FAMILIES]
     for ndim in (0, 1, 2, 3, 5, 26, 64)
-    if named.fits(ndim)
+    if {**NAMED_FORMATS, **FORMAT_FAMILIES}[key].fits(ndim)
 ]
 
 
@@ -71,6 +90,23 @@ def test_every_valid_chain_parses_back(levels, random):
         ("() -> ()", "dense"),
         ("(i, j) -> (i: dense, j: compressed(unordered, nonunique))", None),
         ("(i, j, k) -> (i: compressed, k: compressed, j: compressed)", None),
+        (
+            "(i, j) -> (i // 4: dense, j//8: compressed, i % 4: dense, j%8: dense)",
+            "bcsr(4, 8)",
+        ),
+        (
+            "(i, j) -> (j // 3: dense, i // 2: compressed, i % 2: dense, j % 3: dense)",
+            "bcsc(2, 3)",
+        ),
+        (
+            "(i, j) -> (i // 4: dense, j // 4: dense, i % 4: dense, j % 4: dense)",
+            None,
+        ),
+        ("(i, j) -> (j - i: compressed, i: range)", "dia"),
+        ("(i, j) -> (i - j: compressed, j: range)", None),
+        ("(i, j) -> (i: dense, j // 4: dense, j % 4: structured(2, 4))", "nm(2, 4)"),
+        ("(i, j) -> (i: dense, j: padded)", "ell"),
+        ("(i) -> (i: bitmap)", "bitmap"),
     ],
 )
 def test_parse(text, name):
@@ -106,9 +142,29 @@ def test_properties():
         ("(i) -> (i: compressed())", "expected a property", "))"),
         ("(i) -> (i: dense", "expected ',', got the end", ""),
         ("(i, j) -> (i: dense)", "expected a level for dimension j", ""),
-        ("(i) -> (i // 4: dense)", "are not supported so far", "//"),
-        ("(i, j) -> (j - i: dense, i: dense)", "are not supported so far", "- i"),
-        ("(i) -> (4: dense)", "are not supported so far", "4"),
+        ("(i) -> (i // 4: dense)", "a level i % 4 too, got i // 4 alone", "i //"),
+        ("(i) -> (i % 4: dense)", "a level i // 4 too, got i % 4 alone", "i %"),
+        ("(i) -> (i // 4: dense, i % 2: dense)", "expected i % 4 beside it", "i //"),
+        ("(i) -> (i // 4: dense, i // 2: dense)", "has two quotients", "i // 2"),
+        ("(i) -> (i % 4: dense, i % 4: dense)", "has two remainders", "i % 4: dense)"),
+        ("(i) -> (i: dense, i % 4: dense)", "has a level of its own", "i %"),
+        ("(i, j) -> (j - i: dense)", "a level for j or i beside j - i", "j -"),
+        ("(i, j) -> (i: dense, j: dense, j - i: dense)", "tells nothing", "j -"),
+        ("(i) -> (i - i: dense, i: dense)", "tells nothing", "i -"),
+        ("(i, j) -> (j + i: dense, i: dense)", "got a sum", "+"),
+        ("(i, j) -> (j - i - i: dense, i: dense)", "after one operator", "- i: d"),
+        ("(i) -> (i // 4 // 2: dense, i % 4: dense)", "after one operator", "// 2"),
+        ("(i) -> (i // 0: dense, i % 0: dense)", "a block of 1 or more", "0:"),
+        ("(i) -> (i // j: dense, i % 4: dense)", "the size of a block, got 'j'", "j"),
+        ("(i) -> (i // 4444444444444444444: dense)", "unexpected character", "4444"),
+        ("(i) -> (4: dense)", r"expected a dimension \(i\), got '4'", "4"),
+        ("(i, j) -> (j: dense, i: range)", "below a level that stores j - i", "range"),
+        ("(i, j) -> (j - i: dense, j: range)", "below a level that", "range"),
+        ("(i) -> (i // 8: dense, i % 8: structured(2, 4))", "i % 4", "structured"),
+        ("(i) -> (i: structured(2, 4))", "places in blocks of 4", "structured"),
+        ("(i) -> (i: structured, i: range)", r"\(n, m\), got \(\)", ", i"),
+        ("(i) -> (i: structured(4, 2))", "1 <= n <= m, got 4 and 2", "(4"),
+        ("(i) -> (i: structured(4, x))", r"got \(4, x\)", "(4"),
         ("(i, j) -> (i: dense, j: singleton)", "nonunique or a singleton", "singl"),
         ("(é) -> (é: dense)", "unexpected character", "é) ->"),
         ("", r"expected '\(', got the end", ""),
@@ -124,9 +180,11 @@ def test_an_error_shows_the_place(text, message, caret):
 
 
 VALID_BELOW = {
-    "dense": {"dense", "compressed"},
-    "compressed": {"dense", "compressed"},
-    "singleton": {"dense", "compressed", "singleton"},
+    "dense": {"dense", "compressed", "padded", "bitmap"},
+    "compressed": {"dense", "compressed", "padded", "bitmap"},
+    "singleton": {"dense", "compressed", "singleton", "padded", "bitmap"},
+    "padded": {"dense", "compressed", "padded", "bitmap"},
+    "padded(nonunique)": {"compressed"},
     "compressed(nonunique)": {"compressed", "singleton"},
     "singleton(nonunique)": {"compressed", "singleton"},
 }
@@ -136,7 +194,7 @@ def test_which_level_stands_below_which():
     chains = {
         str(upper): {
             str(lower)
-            for lower in (Dense(), Compressed(), Singleton())
+            for lower in (Dense(), Compressed(), Singleton(), Padded(), Bitmap())
             if _is_valid([Compressed(unique=False), upper, lower])
             or _is_valid([upper, lower])
         }
@@ -146,6 +204,8 @@ def test_which_level_stands_below_which():
             Singleton(),
             Compressed(unique=False),
             Singleton(unique=False),
+            Padded(),
+            Padded(unique=False),
         )
     }
     assert chains == VALID_BELOW
@@ -174,11 +234,111 @@ def _is_valid(levels):
         (lambda: as_format("(i) -> (i: dense)", 2), "expected 2 dimensions, got 1"),
         (lambda: as_format(named_format("csr", 2), 3), "expected 3 dimensions, got 2"),
         (lambda: as_format(3, 2), "expected a name, a format string or a Format"),
+        (lambda: named_format("bcsr", 2), r"expected bcsr\(b, c\), got 'bcsr'"),
+        (lambda: named_format("bcsr(4)", 2), r"expected bcsr\(b, c\), got"),
+        (lambda: named_format("csr(4)", 2), "expected csr, got"),
+        (lambda: named_format("bcsr(0, 4)", 2), "expected 1 or more"),
+        (lambda: named_format("bcsr(4, 4)", 1), r"for 1 there are .*, nm\(n, m\)"),
+        (lambda: named_format("nm(4, 2)", 2), "expected n and m with 1 <= n <= m"),
+        (lambda: named_format("(i) -> ()", 2), r"expected a name or name\(integers\)"),
+        (
+            lambda: Format([Dense()], (0,), [Dimension(0)]),
+            "expected None beside expressions",
+        ),
+        (lambda: Format([Dense()], None, []), "one for each of 1 levels, got 0"),
+        (lambda: Format([Dense()], None, ["i"]), "expected LevelExpression objects"),
+        (
+            lambda: Format([Dense()], None, [Dimension(-1)]),
+            "expected LevelExpression objects",
+        ),
+        (lambda: Format([Dense()], None, [Dimension(1)]), "a level for dimension i,"),
+        (
+            lambda: Format([Dense()], None, [Remainder(0, 2)]),
+            r"expressions\[0\]: expected a level i // 2 too",
+        ),
+        (lambda: Format([Structured(1, 2)]), r"levels\[0\]: structured\(1, 2\)"),
+        (lambda: Quotient(0, 0), "block: expected 1 or more"),
+        (lambda: Remainder(0, 2**70), "block: expected 1 or more"),
+        (lambda: named_format("csr", 2).permuted((0, 0)), "each of the 2 dimensions"),
     ],
 )
 def test_bad_formats_are_refused(make, message):
     with pytest.raises(FormatError, match=message):
         make()
+
+
+def test_expressions():
+    bcsr = named_format("bcsr(2, 3)", 2)
+    parts = (Quotient(0, 2), Quotient(1, 3), Remainder(0, 2), Remainder(1, 3))
+    assert bcsr.expressions == parts
+    assert (bcsr.ndim, bcsr.n_levels, bcsr.order) == (2, 4, (0, 1, 0, 1))
+    assert bcsr == Format(bcsr.levels, None, parts)
+    assert bcsr.level_extents((5, 7)) == (3, 3, 2, 3)
+    assert not bcsr.is_plain
+    assert named_format("bcsr(2, 3)", 3).level_extents((9, 5, 7)) == (9, 3, 3, 2, 3)
+    dia = named_format("dia", 2)
+    assert dia == Format(
+        [Compressed(), Range()], None, [Difference(1, 0), Dimension(0)]
+    )
+    assert (dia.order, dia.dimension_order) == ((1, 0), (1, 0))
+    assert dia.level_extents((4, 6)) == (9, 4)
+    assert dia.level_extents((4, 0)) == (0, 4)
+    tiled = "(i, j) -> (i // 2: dense, j // 2: dense, i % 2: dense, j % 2: dense)"
+    assert Format.parse(tiled).is_full
+    assert not Format.parse(tiled).is_dense
+    csr = named_format("csr", 2)
+    assert csr.expressions == (Dimension(0), Dimension(1))
+    assert csr.is_plain
+    assert csr == Format(csr.levels, None, csr.expressions)
+
+
+def test_permuted_formats_have_the_same_buffers():
+    stack = named_format("bcsr(2, 3)", 3)
+    moved = stack.permuted((1, 2, 0))
+    assert str(moved) == (
+        "(i, j, k) -> (k: dense, i // 2: dense, j // 3: compressed, i % 2: dense, "
+        "j % 3: dense)"
+    )
+    assert moved.permuted((2, 0, 1)) == stack
+    assert named_format("dia", 2).transposed == Format.parse(
+        "(i, j) -> (i - j: compressed, j: range)"
+    )
+    assert named_format("bcsr(2, 3)", 2).transposed != named_format("bcsc(3, 2)", 2)
+
+
+EXPRESSIONS = st.one_of(
+    st.builds(Dimension, st.integers(0, 2)),
+    st.builds(Quotient, st.integers(0, 2), st.integers(1, 3)),
+    st.builds(Remainder, st.integers(0, 2), st.integers(1, 3)),
+    st.builds(Difference, st.integers(0, 2), st.integers(0, 2)),
+)
+
+
+@given(st.lists(EXPRESSIONS, max_size=6), st.data())
+def test_whatever_expressions_are_accepted_recover_every_coordinate(parts, data):
+    try:
+        format = Format([Compressed()] * len(parts), None, parts)
+    except FormatError:
+        return
+    assert Format.parse(str(format)) == format
+    extents = st.integers(1, 7)
+    shape = data.draw(st.tuples(*[extents] * format.ndim))
+    coords = np.indices(shape).reshape(format.ndim, math.prod(shape))
+    rows = format.level_coordinates(coords, shape)
+    limits = format.level_extents(shape)
+    for row, limit in zip(rows, limits, strict=True):
+        assert ((row >= 0) & (row < limit)).all()
+    if rows:
+        assert len(np.unique(rows, axis=1).T) == coords.shape[1]
+        found, inside = format.dimension_coordinates(rows, shape)
+        assert np.array_equal(found, coords)
+        assert inside is None or inside.all()
+    # and of all level coordinates, exactly one inside the shape for each element
+    everything = np.indices(limits).reshape(len(limits), math.prod(limits))
+    found, inside = format.dimension_coordinates(list(everything), shape)
+    kept = found if inside is None else found[:, inside]
+    if parts:
+        assert sorted(zip(*kept, strict=True)) == sorted(zip(*coords, strict=True))
 
 
 def test_equality_is_of_structure():

@@ -1,5 +1,7 @@
 """Every level type of the registry keeps what `Level` and capabilities promise."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,10 +9,10 @@ from hypothesis import strategies as st
 from level_strategies import fibres, level_variants
 
 from sparray.compiler.loop_ir import nodes as ir
-from sparray.compiler.loop_ir.builder import Builder, add, literal
+from sparray.compiler.loop_ir.builder import Builder, add, literal, mul
 from sparray.compiler.loop_ir.interpreter import run
 from sparray.errors import FormatError, InvalidBufferError, KernelMemoryError
-from sparray.formats import LEVEL_TYPES, Compressed, Dense, Singleton
+from sparray.formats import LEVEL_TYPES, Compressed, Dense, Range, Singleton
 from sparray.formats.level import (
     Appendable,
     CoordinateIterable,
@@ -28,8 +30,24 @@ COORDINATES = ir.Buffer("coordinates", "int64", writable=True)
 
 
 def view_of(level, builder, dtype, *, writable=False):
-    buffers = {role: ir.Buffer(role, dtype, writable) for role in level.roles}
+    buffers = {
+        role: ir.Buffer(role, level.buffer_dtype(role, dtype).name, writable)
+        for role in level.roles
+    }
     return LevelView(ir.Var("extent"), buffers, builder.fresh)
+
+
+def is_visible(level, entries, problem):
+    """Which positions a walk gives: those with a coordinate, and inside the shape."""
+    visible = np.ones(len(entries.parents), dtype=bool)
+    if entries.present is not None:
+        visible &= entries.present
+    if isinstance(level, Range):
+        # as below a dense level of diagonals, whose coordinates are the parents
+        other = problem.n_parents - problem.extent + 1
+        j = entries.coordinates + entries.parents - (problem.extent - 1)
+        visible &= (j >= 0) & (j < other)
+    return visible
 
 
 def run_level(view, builder, buffers, problem, **more):
@@ -52,15 +70,22 @@ def test_pack_check_unpack(level, data, dtype):
     )
     where = (problem.n_parents, problem.extent)
     assert tuple(packed.buffers) == level.roles
-    assert all(buffer.dtype == dtype for buffer in packed.buffers.values())
+    for role, buffer in packed.buffers.items():
+        assert buffer.dtype == level.buffer_dtype(role, dtype)
     assert level.check(packed.buffers, *where) == packed.n_positions
     assert level.count(packed.buffers, *where) == packed.n_positions
     entries = level.unpack(packed.buffers, *where)
     assert len(entries.parents) == len(entries.coordinates) == packed.n_positions
     assert np.array_equal(entries.parents[packed.positions], problem.parents)
     assert np.array_equal(entries.coordinates[packed.positions], problem.coordinates)
-    if not level.full:
+    if level.compact:
         assert np.array_equal(packed.positions, np.arange(packed.n_positions))
+    assert len(set(packed.positions.tolist())) == len(packed.positions)
+    assert (entries.present is not None) == level.hides
+    if entries.present is not None:
+        assert np.array_equal(
+            np.flatnonzero(entries.present), np.sort(packed.positions)
+        )
 
 
 @every_level
@@ -74,12 +99,16 @@ def test_iteration_gives_what_unpack_lists(level, data, dtype):
     builder = Builder(["n_parents", "extent", "parents", "coordinates", *level.roles])
     view = view_of(level, builder, dtype)
     with builder.loop("q", literal(0), ir.Var("n_parents")) as parent:
+        view = replace(view, above=parent, above_extent=ir.Var("n_parents"))
         if isinstance(level, PositionIterable):
             bounds = level.positions(view, parent, add(parent, literal(1)))
             builder.emit(*bounds.setup)
             with builder.loop("p", bounds.begin, bounds.end) as position:
-                builder.store(PARENTS, position, parent)
-                builder.store(COORDINATES, position, level.coordinate(view, position))
+                here = level.present(view, position)
+                with builder.branch(literal(True) if here is None else here):
+                    coordinate = level.coordinate(view, position)
+                    builder.store(PARENTS, position, parent)
+                    builder.store(COORDINATES, position, coordinate)
         else:
             assert isinstance(level, CoordinateIterable)
             assert isinstance(level, Locatable)
@@ -87,21 +116,83 @@ def test_iteration_gives_what_unpack_lists(level, data, dtype):
             builder.emit(*bounds.setup)
             with builder.loop("c", bounds.begin, bounds.end) as coordinate:
                 located = level.locate(view, parent, coordinate)
-                assert located.found is None
                 builder.emit(*located.setup)
-                builder.store(PARENTS, located.position, parent)
-                builder.store(COORDINATES, located.position, coordinate)
+                found = located.found
+                with builder.branch(literal(True) if found is None else found):
+                    builder.store(PARENTS, located.position, parent)
+                    builder.store(COORDINATES, located.position, coordinate)
     walked = {
         "parents": np.full(packed.n_positions, -1),
         "coordinates": np.full(packed.n_positions, -1),
     }
     run_level(view, builder, packed.buffers, problem, **walked)
-    assert np.array_equal(walked["parents"], expected.parents)
-    assert np.array_equal(walked["coordinates"], expected.coordinates)
+    visible = is_visible(level, expected, problem)
+    parents = np.where(visible, expected.parents, -1)
+    coordinates = np.where(visible, expected.coordinates, -1)
+    assert np.array_equal(walked["parents"], parents)
+    assert np.array_equal(walked["coordinates"], coordinates)
 
 
 @pytest.mark.parametrize(
-    "level", [v for v in VARIANTS if isinstance(v, PositionIterable)], ids=str
+    "level", [v for v in VARIANTS if isinstance(v, Locatable)], ids=str
+)
+@given(data=st.data(), dtype=index_dtypes)
+def test_locate_finds_what_is_stored_and_nothing_else(level, data, dtype):
+    problem = data.draw(fibres(level))
+    packed = level.pack(
+        problem.parents, problem.coordinates, problem.n_parents, problem.extent, dtype
+    )
+    builder = Builder(["n_parents", "extent", "found_at", *level.roles])
+    view = view_of(level, builder, dtype)
+    found_at = ir.Buffer("found_at", "int64", writable=True)
+    with builder.loop("q", literal(0), ir.Var("n_parents")) as parent:
+        with builder.loop("c", literal(0), ir.Var("extent")) as coordinate:
+            located = level.locate(view, parent, coordinate)
+            builder.emit(*located.setup)
+            found = located.found
+            with builder.branch(literal(True) if found is None else found):
+                asked = add(mul(parent, ir.Var("extent")), coordinate)
+                builder.store(found_at, asked, located.position)
+    found = np.full(problem.n_parents * problem.extent, -1)
+    run_level(view, builder, packed.buffers, problem, found_at=found)
+    asked = problem.parents * problem.extent + problem.coordinates
+    assert np.array_equal(found[asked], packed.positions)
+    if level.hides:
+        assert np.count_nonzero(found >= 0) == len(packed.positions)
+
+
+@pytest.mark.parametrize(
+    "level", [v for v in VARIANTS if isinstance(v, Insertable)], ids=str
+)
+@given(data=st.data(), dtype=index_dtypes)
+def test_insert_in_any_order_makes_what_pack_makes(level, data, dtype):
+    problem = data.draw(fibres(level))
+    packed = level.pack(
+        problem.parents, problem.coordinates, problem.n_parents, problem.extent, dtype
+    )
+    order = data.draw(st.permutations(range(len(problem.parents))))
+    builder = Builder(["n_parents", "extent", "made_at", *level.roles])
+    view = view_of(level, builder, dtype, writable=True)
+    made_at = ir.Buffer("made_at", "int64", writable=True)
+    # Twice: the second time the coordinates are there already.
+    for entry in [*order, *order]:
+        parent, coordinate = problem.parents[entry], problem.coordinates[entry]
+        made = level.insert(view, literal(int(parent)), literal(int(coordinate)))
+        assert made.found is None
+        builder.emit(*made.setup)
+        builder.store(made_at, literal(entry), made.position)
+    at = np.full(len(order), -1)
+    buffers = {role: np.zeros_like(b) for role, b in packed.buffers.items()}
+    run_level(view, builder, buffers, problem, made_at=at)
+    for role, buffer in packed.buffers.items():
+        assert np.array_equal(buffers[role], buffer)
+    assert np.array_equal(at, packed.positions)
+
+
+@pytest.mark.parametrize(
+    "level",
+    [v for v in VARIANTS if isinstance(v, PositionIterable) and v.compact],
+    ids=str,
 )
 @given(data=st.data())
 def test_positions_of_a_range_of_parents_are_all_below_them(level, data):
@@ -146,21 +237,20 @@ def test_append_makes_what_pack_makes(level, data, dtype):
         assert np.array_equal(made[role], buffer)
 
 
-@pytest.mark.parametrize(
-    "level", [v for v in VARIANTS if isinstance(v, Insertable)], ids=str
-)
-@pytest.mark.parametrize("n_parents", [0, 1, 3])
-def test_size_counts_positions(level, n_parents):
-    builder = Builder(["n_parents", "extent", "size"])
+@every_level
+@given(data=st.data())
+def test_size_counts_positions(level, data):
+    problem = data.draw(fibres(level))
+    packed = level.pack(
+        problem.parents, problem.coordinates, problem.n_parents, problem.extent, "int32"
+    )
+    builder = Builder(["n_parents", "extent", "size", *level.roles])
     view = view_of(level, builder, "int32")
     size = ir.Buffer("size", "int64", writable=True)
     builder.store(size, literal(0), level.size(view, ir.Var("n_parents")))
     found = np.zeros(1, dtype=np.int64)
-    function = ir.Function(
-        "size", (size, ir.Var("n_parents"), ir.Var("extent")), builder.block()
-    )
-    run(function, {"size": found, "n_parents": n_parents, "extent": 4})
-    assert found[0] == level.count({}, n_parents, 4)
+    run_level(view, builder, packed.buffers, problem, size=found)
+    assert found[0] == packed.n_positions
 
 
 @every_level
@@ -174,7 +264,8 @@ def test_registry_names_are_the_levels_own():
     assert {name: t.name for name, t in LEVEL_TYPES.items()} == {
         name: name for name in LEVEL_TYPES
     }
-    assert {"dense", "compressed", "singleton"} <= set(LEVEL_TYPES)
+    expected = {"dense", "compressed", "singleton", "range", "bitmap", "padded"}
+    assert expected | {"structured"} <= set(LEVEL_TYPES)
 
 
 def test_a_property_that_always_holds_cannot_be_taken_away():

@@ -11,9 +11,10 @@ from sparray.errors import (
     InvalidBufferError,
     KernelMemoryError,
 )
-from sparray.formats import NAMED_FORMATS, Format, named_format
+from sparray.formats import NAMED_FORMATS, Format, Structured, named_format
 from sparray.formats.packing import (
     check_buffers,
+    count_entries,
     count_positions,
     narrowest_index_dtype,
     pack_coordinates,
@@ -29,13 +30,48 @@ OTHERS = [
     "(i, j, k) -> (k: dense, i: compressed, j: dense)",
     "(i, j, k) -> (j: compressed, k: compressed(nonunique), i: singleton)",
     "(i, j, k) -> (k: compressed(nonunique), i: singleton(nonunique), j: singleton)",
+    "(i, j) -> (j: padded, i: padded)",
+    "(i, j) -> (i: padded, j: dense)",
+    "(i, j) -> (i: dense, j: padded(nonunique, unordered))",
+    "(i, j) -> (i: bitmap, j: bitmap)",
+    "(i, j) -> (j: bitmap, i: compressed)",
+    "(i, j, k) -> (i: bitmap, k: dense, j: padded)",
+    "(i, j) -> (i - j: compressed, j: range)",
+    "(i, j) -> (j - i: dense, i: range)",
+    "(i, j) -> (j - i: padded, i: range)",
+    "(i, j) -> (j - i: compressed, j: compressed)",
+    "(i, j) -> (j - i: dense, i: dense)",
+    "(i, j) -> (i - j: bitmap, j // 2: compressed, j % 2: dense)",
+    "(i, j, k) -> (k - j: compressed, j - i: compressed, i: compressed)",
+    "(i, j, k) -> (j: dense, k - i: compressed, i: range)",
+    "(i, j) -> (i // 2: dense, j // 2: dense, i % 2: dense, j % 2: dense)",
+    "(i, j) -> (i // 2: dense, j // 3: padded, i % 2: dense, j % 3: bitmap)",
+    "(i, j) -> (i % 2: dense, i // 2: compressed, j: compressed)",
+    "(i, j) -> (i // 2: compressed(nonunique), i % 2: singleton(nonunique), "
+    "j: singleton)",
+    "(i) -> (i // 3: compressed, i % 3: compressed)",
+    "(i, j) -> (j // 4: compressed, j % 4: structured(3, 4), i: dense)",
+    "(i, j) -> (i: dense, j // 2: compressed, j % 2: structured(1, 2))",
 ]
+FAMILIES = {
+    "bcsr(2, 2)": (2, 3),
+    "bcsr(3, 1)": (2, 4),
+    "bcsr(5, 7)": (2,),
+    "bcsc(2, 3)": (2,),
+    "nm(2, 4)": (1, 2, 3),
+    "nm(1, 1)": (2,),
+    "nm(1, 3)": (2, 4),
+}
 FORMATS = [
-    named_format(name, ndim)
-    for name, named in NAMED_FORMATS.items()
-    for ndim in range(5)
-    if named.fits(ndim)
-] + [Format.parse(text) for text in OTHERS]
+    *(
+        named_format(name, ndim)
+        for name, named in NAMED_FORMATS.items()
+        for ndim in range(5)
+        if named.fits(ndim)
+    ),
+    *(named_format(name, ndim) for name, fits in FAMILIES.items() for ndim in fits),
+    *map(Format.parse, OTHERS),
+]
 
 
 @st.composite
@@ -51,15 +87,33 @@ def entries(draw, ndim):
     return shape, np.ascontiguousarray(table)
 
 
+def fitting(format, shape, coords):
+    """Mark the entries that a structured level has room for."""
+    rows = np.array(format.level_coordinates(coords, shape))
+    kept = np.ones(coords.shape[1], dtype=bool)
+    for depth, level in enumerate(format.levels):
+        if isinstance(level, Structured):
+            room = {}
+            for entry, column in enumerate(rows.T.tolist()):
+                taken = room.setdefault(tuple(column[:depth]), set())
+                kept[entry] &= len(taken | {column[depth]}) <= level.n
+                if kept[entry]:
+                    taken.add(column[depth])
+    return kept
+
+
 @pytest.mark.parametrize("format", FORMATS, ids=str)
 @given(data=st.data(), dtype=st.sampled_from(["int32", "int64"]))
 def test_pack_check_unpack(format, data, dtype):
     shape, coords = data.draw(entries(format.ndim))
+    coords = coords[:, fitting(format, shape, coords)]
     values = np.arange(1.0, coords.shape[1] + 1)
     levels, packed = pack_coordinates(format, shape, coords, values, -7, dtype)
     check_buffers(format, shape, levels, packed)
     assert count_positions(format, shape, levels) == len(packed)
-    assert all(b.dtype == dtype for buffers in levels for b in buffers.values())
+    for level, buffers in zip(format.levels, levels, strict=True):
+        for role, buffer in buffers.items():
+            assert buffer.dtype == level.buffer_dtype(role, dtype)
     found, found_values = unpack_coordinates(format, shape, levels, packed, -7)
     # what a dense level below a sparse one pads with is stored, not dropped
     given_entries = found_values != -7
@@ -67,8 +121,11 @@ def test_pack_check_unpack(format, data, dtype):
     assert expected == sorted(
         zip(*found[:, given_entries].tolist(), found_values[given_entries], strict=True)
     )
-    by_level = [tuple(column) for column in found[list(format.order)].T.tolist()]
-    assert by_level == sorted(by_level)
+    assert count_entries(format, shape, levels, packed, -7) == len(found_values)
+    assert format.pads or len(found_values) == len(values)
+    if format.n_levels:
+        by_level = np.array(format.level_coordinates(found, shape)).T.tolist()
+        assert by_level == sorted(by_level)
 
 
 def test_padding_below_a_sparse_level_is_stored():

@@ -7,17 +7,16 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sparray.convert import convert_format
 from sparray.errors import DeviceError, UnsupportedError
 from sparray.expression import Expression, assignment_expression
 from sparray.formats.format import Format
 from sparray.formats.named import as_format, named_format
 from sparray.torch.autograd import check_operand, evaluate
-from sparray.torch.pattern import Pattern, as_tensor_of
+from sparray.torch.pattern import as_tensor_of
 from sparray.torch.table import implements
 from sparray.torch.tensor import SparseTensor
 
-__all__ = ["converted", "to_dense", "to_format"]
+__all__ = ["to_dense", "to_format"]
 
 
 @lru_cache(maxsize=64)
@@ -29,45 +28,14 @@ def _copy(ndim: int) -> Expression:
 def to_dense(tensor: SparseTensor) -> Tensor:
     """Return every element as a strided tensor, part of the graph."""
     ndim = tensor.dim()
-    fill, values = tensor.fill_value, tensor.values()
-    if fill != 0:
-        values = values - fill
-    made, _ = evaluate(
-        _copy(ndim), [values], [tensor.pattern], named_format("dense", ndim)
-    )
-    return made if fill == 0 else made + fill
-
-
-def converted(pattern: Pattern, format: Format) -> tuple[Pattern, Tensor | None]:
-    """Return a pattern in another format, and where its values are found.
-
-    Returns
-    -------
-    pattern : Pattern
-        With the same coordinates; kept, so that it is made once.
-    places : int64[n] or None
-        Entry ``n`` of the new pattern is entry ``places[n]`` of the old one; None if
-        they are in the same order.
-    """
-    made: tuple[Pattern, Tensor | None] = pattern.kept(
-        ("converted", format), lambda: _converted(pattern, format)
-    )
-    return made
-
-
-def _converted(pattern: Pattern, format: Format) -> tuple[Pattern, Tensor | None]:
-    numbers = np.arange(1, pattern.n_values + 1)
-    array = convert_format(pattern.array(numbers), format)
-    made = Pattern(array)
-    if np.array_equal(array.values, numbers):
-        return made, None
-    # A format that pads has entries without a number: 0 becomes -1.
-    return made, torch.from_numpy(array.values - 1)
-
-
-def values_at(values: Tensor, places: Tensor | None) -> Tensor:
-    """Return the values of a converted pattern, part of the graph."""
-    return values if places is None else values.index_select(0, places)
+    copy, format = _copy(ndim), named_format("dense", ndim)
+    pattern, fill = tensor.pattern, tensor.fill_value
+    made, _ = evaluate(copy, [tensor.values()], [pattern], format)
+    if fill == 0:
+        return made
+    # Not by arithmetic, which a fill value of NaN or inf would spoil.
+    is_stored, _ = evaluate(copy, [pattern.ones], [pattern], format)
+    return torch.where(is_stored, made, fill)
 
 
 def to_format(tensor: SparseTensor, format: str | Format) -> SparseTensor:
@@ -75,13 +43,16 @@ def to_format(tensor: SparseTensor, format: str | Format) -> SparseTensor:
     wanted = as_format(format, tensor.dim())
     if wanted == tensor.format:
         return tensor
-    pattern, places = converted(tensor.pattern, wanted)
+    pattern, places = tensor.pattern.converted(wanted)
     if places is not None and bool((places < 0).any()):
         raise UnsupportedError(
             f"format: expected one that stores the same entries, got {wanted}, which "
             "pads"
         )
-    return SparseTensor(pattern, values_at(tensor.values(), places), tensor.fill_value)
+    values = tensor.values()
+    if places is not None:
+        values = values.index_select(0, torch.from_numpy(places))
+    return SparseTensor(pattern, values, tensor.fill_value)
 
 
 def _without_fill(tensor: SparseTensor, what: str) -> SparseTensor:
@@ -137,7 +108,7 @@ _LAYOUTS = {
 
 
 @implements([Tensor.to_sparse])
-def _to_sparse(self: SparseTensor, *args: Any, **kwargs: Any) -> Tensor:
+def _to_sparse(self: SparseTensor, *args: Any, **kwargs: Any) -> Any:
     layout = kwargs.pop("layout", None) or torch.sparse_coo
     if args or kwargs or layout not in _LAYOUTS:
         return NotImplemented
@@ -183,8 +154,8 @@ for _function, _dtype in (
     (Tensor.int, torch.int32),
     (Tensor.long, torch.int64),
     (Tensor.bool, torch.bool),
-    (Tensor.cfloat, torch.complex64),
-    (Tensor.cdouble, torch.complex128),
+    (Tensor.cfloat, torch.complex64),  # type: ignore[attr-defined]
+    (Tensor.cdouble, torch.complex128),  # type: ignore[attr-defined]
 ):
     _register_cast(_function, _dtype)
 
@@ -230,14 +201,27 @@ def _copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
 
 
 @implements([torch.zeros_like, torch.empty_like])
-def _zeros_like(
+def _zeros_like(input: SparseTensor, **options: Any) -> Any:
+    return _full_like(input, 0, **options)
+
+
+@implements([torch.ones_like])
+def _ones_like(input: SparseTensor, **options: Any) -> Any:
+    return _full_like(input, 1, **options)
+
+
+@implements([torch.full_like])
+def _full_like(
     input: SparseTensor,
+    fill_value: Any,
     *,
     dtype: torch.dtype | None = None,
     requires_grad: bool = False,
     **options: Any,
 ) -> SparseTensor:
-    values = torch.zeros_like(
-        input.values(), dtype=dtype or input.dtype, requires_grad=requires_grad
+    """Return one value everywhere: stored entries and the fill value alike."""
+    values = torch.full_like(
+        input.values(), fill_value, dtype=dtype, requires_grad=requires_grad
     )
-    return SparseTensor(input.pattern, values)
+    fill = torch.full((), fill_value, dtype=values.dtype).item()
+    return SparseTensor(input.pattern, values, fill)

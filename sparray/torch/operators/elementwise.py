@@ -1,5 +1,6 @@
 """Arithmetic of two tensors, with broadcasting."""
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -69,7 +70,17 @@ def _div(
     return _binary("/", input, other)
 
 
-_TORCH = {"+": torch.add, "-": torch.sub, "*": torch.mul, "/": torch.div}
+@implements([Tensor.__rtruediv__, Tensor.__rdiv__])
+def _reflected_div(self: Any, other: Any) -> Any:
+    return _binary("/", other, self)
+
+
+_TORCH: dict[str, Callable[..., Any]] = {
+    "+": torch.add,
+    "-": torch.sub,
+    "*": torch.mul,
+    "/": torch.div,
+}
 
 
 def _binary(symbol: str, left: Any, right: Any) -> Any:

@@ -41,7 +41,7 @@ def compute(
                     f"{expression.text}: expected operands with fill value 0, got "
                     f"{operand._fill} in {expression.tensors[number]}"
                 )
-            tensors.append(operand._values)
+            tensors.append(operand._stored)
             patterns.append(operand._pattern)
         else:
             check_operand(expression.tensors[number], operand)

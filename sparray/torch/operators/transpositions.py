@@ -58,7 +58,7 @@ def _transpose(input: SparseTensor, *dims: int, **named: int) -> SparseTensor:
 
 
 @implements([Tensor.mT.__get__])  # type: ignore[attr-defined]
-def _matrix_transposed(input: SparseTensor) -> SparseTensor:
+def _matrix_transposed(input: SparseTensor) -> Any:
     return _transpose(input, -2, -1)
 
 

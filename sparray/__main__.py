@@ -1,0 +1,34 @@
+"""``python -m sparray``: demo, explain, info, cache."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from sparray import __version__
+from sparray.command_line import cache, demo, explain, info
+from sparray.errors import SparrayError
+
+__all__ = ["main"]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a subcommand; return 0, or 1 after an error that is printed."""
+    parser = argparse.ArgumentParser(
+        prog="sparray", description="Sparse arrays whose formats are levels."
+    )
+    parser.add_argument("--version", action="version", version=__version__)
+    names = "{demo,explain,info,cache}"
+    subparsers = parser.add_subparsers(required=True, metavar=names)
+    for command in (demo, explain, info, cache):
+        command.add_parser(subparsers)
+    parsed = parser.parse_args(arguments)
+    try:
+        parsed.run(parsed)
+    except SparrayError as error:
+        print(f"sparray: error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""The demo: what a format is, a real graph, and a network trained on it."""

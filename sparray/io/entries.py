@@ -1,0 +1,212 @@
+"""The entries that a file lists, and arrays made of them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sparray.convert.entries import cast_values, convert_format, from_coords
+from sparray.formats.coordinates import Duplicates
+from sparray.formats.format import Format
+from sparray.formats.named import as_format, named_format
+from sparray.sparse_array import SparseArray
+
+__all__ = ["Entries", "array_of_entries", "index_dtype_for", "mirror"]
+
+sort_keys: Callable[..., bool] | None
+try:
+    from sparray.io.compiled import sort_keys  # type: ignore[import-not-found,no-redef]
+except ImportError:
+    sort_keys = None
+
+_MOST_SORTED = 2**32
+"""Entries are numbered in 32 bits while they are sorted."""
+
+
+@dataclass(slots=True)
+class Entries:
+    """Entries in any order, each coordinate known to be inside its extent.
+
+    Attributes
+    ----------
+    coords : list of int32[n] or int64[n]
+        An array for each dimension.
+    values : dtype[n]
+        One for each entry.
+    """
+
+    coords: list[npt.NDArray[Any]]
+    values: npt.NDArray[Any]
+
+    def take(self) -> tuple[list[npt.NDArray[Any]], npt.NDArray[Any]]:
+        """Return both and keep neither, so that they can be freed one by one."""
+        coords, values = self.coords, self.values
+        self.coords, self.values = [], values[:0].copy()
+        return coords, values
+
+
+def index_dtype_for(extents: tuple[int, ...]) -> np.dtype[Any]:
+    """Return int32 where every index fits it, else int64."""
+    return np.dtype(np.int32 if max(extents, default=0) <= 2**31 - 1 else np.int64)
+
+
+def array_of_entries(
+    entries: Entries,
+    shape: tuple[int, ...],
+    format: str | Format | None = None,
+    dtype: npt.DTypeLike | None = None,
+    duplicates: Duplicates = "sum",
+) -> SparseArray:
+    """Make an array of entries that were read.
+
+    Parameters
+    ----------
+    entries : Entries
+        Emptied: what it held is freed as soon as it was used.
+    shape : tuple of int
+        Extent of each dimension.
+    format : str or Format, optional
+        By default ``coo``.
+    dtype : dtype, optional
+        By default that of the values.
+    duplicates : {"sum", "error"}
+        What a coordinate means that is there twice.
+
+    Notes
+    -----
+    The coordinates of an entry become one number where they fit 64 bits, and these
+    are sorted by radix: O(n * bits). Memory is twice that of a ``coo`` result.
+    """
+    wanted = None if format is None else as_format(format, len(shape))
+    entries.values = cast_values(entries.values, dtype)
+    bits = [max(extent - 1, 0).bit_length() for extent in shape]
+    if (
+        sort_keys is None
+        or not shape
+        or sum(bits) > 64
+        or len(entries.values) >= _MOST_SORTED
+    ):
+        coords, values = entries.take()
+        return from_coords(coords, values, shape, wanted or "coo", duplicates)
+    keys = _pack(entries.coords, bits)
+    if not (keys[1:] > keys[:-1]).all():
+        entries.coords.clear()
+        keys = _sort(sort_keys, keys, entries, sum(bits))
+        keys = _combine(keys, entries, bits, shape, duplicates)
+        entries.coords = _unpack(keys, bits, shape)
+    del keys
+    made = _coo(*entries.take(), shape)
+    return made if wanted is None else convert_format(made, wanted)
+
+
+def mirror(entries: Entries, symmetry: str) -> Entries:
+    """Add the other triangle to the entries of one.
+
+    Parameters
+    ----------
+    entries : Entries
+        Of a square matrix.
+    symmetry : {"symmetric", "skew-symmetric", "hermitian"}
+        What the other triangle is.
+    """
+    rows, columns = entries.coords
+    beside = np.flatnonzero(rows != columns)
+    mirrored = entries.values[beside]
+    if symmetry == "skew-symmetric":
+        np.negative(mirrored, out=mirrored)
+    elif symmetry == "hermitian":
+        np.conjugate(mirrored, out=mirrored)
+    return Entries(
+        [
+            np.concatenate([rows, columns[beside]]),
+            np.concatenate([columns, rows[beside]]),
+        ],
+        np.concatenate([entries.values, mirrored]),
+    )
+
+
+def _pack(coords: list[npt.NDArray[Any]], bits: list[int]) -> npt.NDArray[np.uint64]:
+    """Put the coordinates of each entry into one number, the first one highest."""
+    keys = coords[0].astype(np.uint64)
+    for row, width in zip(coords[1:], bits[1:], strict=True):
+        # A shift by all 64 bits is undefined; what is shifted out is zero then.
+        keys <<= np.uint64(min(width, 63))
+        np.bitwise_or(keys, row, out=keys, dtype=np.uint64, casting="unsafe")
+    return keys
+
+
+def _sort(
+    sort: Callable[..., bool],
+    keys: npt.NDArray[np.uint64],
+    entries: Entries,
+    n_bits: int,
+) -> npt.NDArray[np.uint64]:
+    """Sort entries by their keys; equal ones stay in their order."""
+    order = np.arange(len(keys), dtype=np.uint32)
+    other_keys, other_order = np.empty_like(keys), np.empty_like(order)
+    if sort(keys, order, other_keys, other_order, n_bits):
+        # The caller still holds the array that was given: the result goes there.
+        keys[:] = other_keys
+        order = other_order
+    del other_keys, other_order
+    entries.values = entries.values[order]
+    return keys
+
+
+def _combine(
+    keys: npt.NDArray[np.uint64],
+    entries: Entries,
+    bits: list[int],
+    shape: tuple[int, ...],
+    duplicates: Duplicates,
+) -> npt.NDArray[np.uint64]:
+    """Add up, or refuse, entries whose neighbour has the same coordinates."""
+    first = np.ones(len(keys), dtype=bool)
+    np.not_equal(keys[1:], keys[:-1], out=first[1:])
+    if first.all():
+        return keys
+    if duplicates == "error":
+        # It says where the first one is.
+        from_coords(_unpack(keys, bits, shape), entries.values, shape, "coo", "error")
+    starts = np.flatnonzero(first)
+    with np.errstate(all="ignore"):
+        entries.values = np.add.reduceat(
+            entries.values, starts, dtype=entries.values.dtype
+        )
+    return keys[starts]
+
+
+def _unpack(
+    keys: npt.NDArray[np.uint64], bits: list[int], shape: tuple[int, ...]
+) -> list[npt.NDArray[Any]]:
+    """Take the numbers apart again; they are used up."""
+    coords = []
+    for width in reversed(bits):
+        row = np.empty(len(keys), dtype=index_dtype_for((*shape, len(keys))))
+        np.bitwise_and(keys, np.uint64(2**width - 1), out=row, casting="unsafe")
+        keys >>= np.uint64(min(width, 63))
+        coords.append(row)
+    return coords[::-1]
+
+
+def _coo(
+    coords: list[npt.NDArray[Any]], values: npt.NDArray[Any], shape: tuple[int, ...]
+) -> SparseArray:
+    """Make an array of entries in order, each coordinate once."""
+    index_dtype = index_dtype_for((*shape, len(values)))
+    levels: list[dict[str, npt.NDArray[Any]]] = []
+    for at, row in enumerate(coords):
+        coords[at] = row[:0]
+        levels.append({"crd": np.ascontiguousarray(row, dtype=index_dtype)})
+    levels[0]["pos"] = np.array([0, len(values)], dtype=index_dtype)
+    # As checked as `from_coords` would: indices by the parser against their extents,
+    # their order just now. Checking again would take as much memory as the array.
+    return SparseArray._from_trusted(
+        named_format("coo", len(shape)),
+        shape,
+        tuple(levels),
+        values,
+        values.dtype.type(0),
+    )

@@ -1,0 +1,1 @@
+"""Arrays to look at: one paragraph, a notebook's table, the coordinate tree, a plot."""

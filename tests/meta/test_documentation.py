@@ -1,0 +1,122 @@
+"""The documentation names all that it has a list of, and nothing that is gone."""
+
+import re
+import tomllib
+
+import pytest
+from source_tree import PACKAGE, ROOT, modules
+
+import sparray
+from sparray._kernels.targets import TARGETS
+from sparray.formats.named import NAMED_FORMATS
+from sparray.formats.registry import LEVEL_TYPES
+
+DOCS = ROOT / "docs"
+
+
+def page(name: str) -> str:
+    return (DOCS / name).read_text(encoding="utf-8")
+
+
+def commands() -> list[str]:
+    """Return the dotted name of each schedule command."""
+    found = []
+    for path in sorted((PACKAGE / "compiler" / "schedule").glob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        for name in re.findall(r'^__all__ = \["(\w+)"', text, re.MULTILINE):
+            if re.search(rf"class {name}:.*?def __str__", text, re.DOTALL):
+                found.append(f"sparray.compiler.schedule.{path.stem}.{name}")
+    return found
+
+
+def test_there_are_commands():
+    assert len(commands()) >= 5
+
+
+@pytest.mark.parametrize("command", commands())
+def test_schedule_commands_are_on_their_page(command):
+    assert f".. autoclass:: {command}" in page("developer/scheduler.md")
+
+
+@pytest.mark.parametrize("command", commands())
+def test_schedule_commands_say_what_they_rewrite(command):
+    module, _, name = command.rpartition(".")
+    text = modules()[module].read_text(encoding="utf-8")
+    docstring = re.search(rf'class {name}:\n    """(.*?)"""', text, re.DOTALL)
+    assert docstring is not None
+    assert "**Rewrite**" in docstring[1] or name == "Assemble"
+
+
+@pytest.mark.parametrize("level", LEVEL_TYPES)
+def test_levels_are_in_the_user_guide(level):
+    assert f"| `{level}` |" in page("user/formats.md")
+
+
+@pytest.mark.parametrize("level", LEVEL_TYPES.values())
+def test_levels_are_in_the_developer_guide(level):
+    name = f"{level.__module__}.{level.__name__}"
+    assert f".. autoclass:: {name}" in page("developer/extending.md")
+
+
+@pytest.mark.parametrize("name", NAMED_FORMATS)
+def test_named_formats_are_in_the_user_guide(name):
+    assert f"`{name}`" in page("user/formats.md")
+
+
+@pytest.mark.parametrize("name", sparray.__all__)
+def test_public_names_are_in_the_reference(name):
+    assert re.search(rf"^   {name}$", page("api/index.md"), re.MULTILINE)
+
+
+def test_public_names_of_torch_are_in_the_reference():
+    torch = pytest.importorskip("sparray.torch", exc_type=ImportError)
+    functions = [name for name in torch.__all__ if name != "operators"]
+    missing = [
+        name
+        for name in functions
+        if not re.search(rf"^   {name}$", page("api/index.md"), re.MULTILINE)
+    ]
+    assert not missing
+
+
+def settings() -> list[str]:
+    """Return the environment variables that the package or its setup reads."""
+    sources = [*PACKAGE.rglob("*.py"), ROOT / "setup.py"]
+    text = "\n".join(path.read_text(encoding="utf-8") for path in sources)
+    return sorted(set(re.findall(r"\bSPARRAY_[A-Z_]+\b", text)))
+
+
+@pytest.mark.parametrize("name", settings())
+def test_environment_variables_are_in_the_user_guide(name):
+    assert f"`{name}`" in page("user/memory.md")
+
+
+def test_instruction_sets_are_in_the_user_guide():
+    assert all(f"`{name}`" in page("user/memory.md") for name in TARGETS)
+
+
+def test_files_that_pages_name_exist():
+    """Paths in backquotes start at the root, the package or the compiler."""
+    missing = []
+    for path in sorted(DOCS.rglob("*.md")):
+        text = path.read_text(encoding="utf-8")
+        for name in re.findall(r"`([\w./]+/[\w./]*(?:\.py|/))`", text):
+            roots = (ROOT, PACKAGE, PACKAGE / "compiler")
+            if not any((root / name).exists() for root in roots):
+                missing.append(f"{path.relative_to(ROOT)}: {name}")
+    assert not missing
+
+
+def test_the_pages_of_the_developer_guide_are_linked():
+    index = page("developer/index.md")
+    for path in (DOCS / "developer").glob("*.md"):
+        assert path.stem == "index" or re.search(rf"^{path.stem}$", index, re.MULTILINE)
+
+
+def test_every_dependency_has_its_reason():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    extras = project["project"]["optional-dependencies"].values()
+    required = [*project["project"]["dependencies"], *(r for e in extras for r in e)]
+    text = page("developer/dependencies.md").lower()
+    names = {re.split(r"[\[<>=~ ]", one)[0].lower() for one in required}
+    assert not [name for name in names - {"sparray-levels"} if name not in text]

@@ -1,0 +1,39 @@
+"""``import sparray`` is light: it is paid by everything that imports it."""
+
+import subprocess
+import sys
+
+LIMIT_S = 0.2
+
+CODE = """
+import sys, time
+begin = time.process_time()
+import sparray
+spent = time.process_time() - begin
+heavy = [m for m in ("torch", "Cython", "scipy", "sparray.compiler.pipeline")
+         if m in sys.modules]
+print(spent, *heavy)
+"""
+
+
+def fresh_import() -> tuple[float, list[str]]:
+    """Import in a fresh interpreter: processor time, and what was loaded of the heavy.
+
+    Processor time: another program on the machine makes an import no heavier.
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", CODE], capture_output=True, text=True, check=True
+    )
+    spent, *heavy = done.stdout.split()
+    return float(spent), heavy
+
+
+def test_nothing_heavy_is_loaded():
+    assert fresh_import()[1] == []
+
+
+def test_the_time_is_within_the_budget():
+    # The best of several, with half again for a machine that is slower than the one
+    # of the budget, or shares its caches.
+    best = min(fresh_import()[0] for _ in range(7))
+    assert best < 1.5 * LIMIT_S, f"{best:.3f} s"
