@@ -132,16 +132,6 @@ class Format:
         return len(self.levels)
 
     @property
-    def expressions(self):
-        from sparray.formats.level_expression import Dimension
-
-        return tuple(Dimension(d) for d in self.order)
-
-    @property
-    def is_plain(self):
-        return True
-
-    @property
     def name(self) -> str | None:
         """The name of the named format that this is equal to, if there is one."""
         from sparray.formats.named import format_name  # named.py makes formats

@@ -135,11 +135,7 @@ class Context:
         spec = self.spec(access.tensor)
         writable = access.tensor == names.OUTPUT
         buffers = {
-            role: ir.Buffer(
-                names.level_buffer(access.tensor, depth, role),
-                spec.index_dtype,
-                writable,
-            )
+            role: level_buffer(access.tensor, spec, depth, role, writable=writable)
             for role in level.roles
         }
         extent = extent_of(level_index(spec, access, depth))
@@ -160,12 +156,20 @@ def extent_of(index: str) -> ir.Expr:
     return ir.Binary("floordiv", rounded, literal(part.size), "int64")
 
 
+def level_buffer(
+    tensor: str, spec: TensorSpec, depth: int, role: str, *, writable: bool
+) -> ir.Buffer:
+    """Return one buffer of a level."""
+    dtype = spec.format.levels[depth].buffer_dtype(role, spec.index_dtype)
+    return ir.Buffer(names.level_buffer(tensor, depth, role), dtype.name, writable)
+
+
 def parameters(
     tensor: str, spec: TensorSpec, *, writable: bool = False
 ) -> Sequence[ir.Buffer]:
     """Return a tensor's buffers in kernel order: levels first, then values."""
     buffers = [
-        ir.Buffer(names.level_buffer(tensor, depth, role), spec.index_dtype, writable)
+        level_buffer(tensor, spec, depth, role, writable=writable)
         for depth, level in enumerate(spec.format.levels)
         for role in level.roles
     ]
