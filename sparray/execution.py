@@ -100,14 +100,7 @@ class Runner:
         return self._run_two_phases(operands, extents, shape)
 
     def _allocate(self, size: int) -> npt.NDArray[Any]:
-        try:
-            if self.zeroed:
-                return np.zeros(size, self.dtype)
-            return np.empty(size, self.dtype)
-        except (MemoryError, ValueError) as error:
-            raise KernelMemoryError(
-                f"result: expected {size} elements of {self.dtype} to fit in memory"
-            ) from error
+        return _zeros(size, self.dtype) if self.zeroed else _empty(size, self.dtype)
 
     def _run_two_phases(
         self,
@@ -120,13 +113,13 @@ class Runner:
         prefix = located_prefix(self.output)
         groups = append_groups(self.output)
         units = _product(tuple(shape[format.order[depth]] for depth in range(prefix)))
-        counts = [_zeros(units + 1) for _ in groups]
+        counts = [_zeros(units + 1, np.int64) for _ in groups]
         self._call(names.COUNT, operands, counts, extents)
         for count in counts:
             np.cumsum(count, out=count)
         totals = [int(count[-1]) for count in counts]
         index_dtype = np.dtype(self.output.index_dtype)
-        if index_dtype == np.int32 and max(totals, default=0) > _INT32_MAX:
+        if index_dtype == np.int32 and max((*totals, *shape)) > _INT32_MAX:
             raise IndexWidthError
         levels: list[dict[str, npt.NDArray[Any]]] = [{} for _ in range(prefix)]
         parents = None
@@ -137,11 +130,11 @@ class Runner:
                     if parents is None:
                         buffers["pos"] = count.astype(index_dtype)
                     else:
-                        buffers["pos"] = np.zeros(parents + 1, index_dtype)
-                buffers["crd"] = np.empty(total, index_dtype)
+                        buffers["pos"] = _zeros(parents + 1, index_dtype)
+                buffers["crd"] = _empty(total, index_dtype)
                 levels.append(buffers)
             parents = total
-        values = np.empty(totals[-1], self.dtype)
+        values = _empty(totals[-1], self.dtype)
         made = [buffer for level in levels for buffer in level.values()]
         self._call(names.FILL, operands, [*made, values, *counts], extents)
         return Stored(format, shape, tuple(levels), values)
@@ -278,13 +271,24 @@ def _sort(source: Operand, step: SortStep) -> Stored:
     return Stored(step.spec.format, source.shape, tuple(made), source.values[order])
 
 
-def _zeros(size: int) -> npt.NDArray[np.int64]:
+def _zeros(size: int, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
     try:
-        return np.zeros(size, np.int64)
+        return np.zeros(size, dtype)
     except (MemoryError, ValueError) as error:
-        raise KernelMemoryError(
-            f"result: expected {size} int64 counts to fit in memory"
-        ) from error
+        raise _too_large(size, dtype) from error
+
+
+def _empty(size: int, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+    try:
+        return np.empty(size, dtype)
+    except (MemoryError, ValueError) as error:
+        raise _too_large(size, dtype) from error
+
+
+def _too_large(size: int, dtype: npt.DTypeLike) -> KernelMemoryError:
+    return KernelMemoryError(
+        f"result: expected {size} elements of {np.dtype(dtype)} to fit in memory"
+    )
 
 
 def _product(extents: Sequence[int]) -> int:

@@ -81,12 +81,6 @@ def plan_problem(
 ) -> CompiledPlan:
     """Return the plan of an expression for operands like the given ones."""
     _check_operands(expression, given)
-    for stored in (*(operand.format for operand in given), format):
-        if stored is not None and not stored.is_plain:
-            raise UnsupportedError(
-                f"{expression.text}: expected formats whose levels store whole "
-                f"dimensions (to_format converts to one), got {stored}"
-            )
     specs = tuple((name, _spec(given[number])) for name, number in expression.operands)
     dtypes = {name: spec.dtype for name, spec in specs}
     try:
@@ -162,10 +156,10 @@ def _result_index_dtype(
 def _positions(operand: Operand) -> list[int]:
     """Return the number of positions of each level, as powers of two."""
     counts, parents = [], 1
-    sizes = zip(
-        operand.format.levels, operand._levels, operand.format.order, strict=True
-    )
-    for level, buffers, dimension in sizes:
-        parents = level.count(buffers, parents, operand.shape[dimension])
+    extents = operand.format.level_extents(operand.shape)
+    for level, buffers, extent in zip(
+        operand.format.levels, operand._levels, extents, strict=True
+    ):
+        parents = level.count(buffers, parents, extent)
         counts.append(parents)
     return counts

@@ -111,6 +111,7 @@ class SparseArray(ArrayOperators):
         if key is None:
             key = self._cached_key = operand_key(
                 self.format,
+                self.shape,
                 self.values.dtype,
                 self.index_dtype,
                 len(self.values),

@@ -56,6 +56,7 @@ class Operand(Protocol):
 
 def operand_key(
     format: Format,
+    shape: tuple[int, ...],
     dtype: np.dtype[Any],
     indices: np.dtype[Any],
     n_values: int,
@@ -63,11 +64,12 @@ def operand_key(
 ) -> Hashable:
     """Return what a plan for an operand depends on.
 
-    Numbers of values are classed by powers of 64, so that a plan is made for the size
-    of its operands, and seldom twice.
+    Numbers of values, and the largest extent, are classed by powers of 64, so that a
+    plan is made for the size of its operands, and seldom twice.
     """
     size = n_values.bit_length() // 6
-    return format, dtype, indices, size, bool(fill_value == 0)
+    extent = max(shape, default=0).bit_length() // 6
+    return format, dtype, indices, size, extent, bool(fill_value == 0)
 
 
 @cache
@@ -102,7 +104,12 @@ class Stored:
     @property
     def _key(self) -> Hashable:
         return operand_key(
-            self.format, self.values.dtype, index_dtype(self), len(self.values), 0
+            self.format,
+            self.shape,
+            self.values.dtype,
+            index_dtype(self),
+            len(self.values),
+            0,
         )
 
     def as_ndarray(self) -> npt.NDArray[Any]:

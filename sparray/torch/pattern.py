@@ -74,7 +74,12 @@ class Pattern:
         key = self._keys.get(values.dtype)
         if key is None:
             key = self._keys[values.dtype] = operand_key(
-                self.format, values.dtype, made.index_dtype, self.n_values, 0
+                self.format,
+                self.shape,
+                values.dtype,
+                made.index_dtype,
+                self.n_values,
+                0,
             )
         made._cached_key = key
         return made

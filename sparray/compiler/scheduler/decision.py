@@ -9,6 +9,7 @@ from sparray.compiler.cin.concretize import concretize, split_reductions
 from sparray.compiler.cin.nodes import Stmt
 from sparray.compiler.index_notation.dtypes import result_dtype
 from sparray.compiler.index_notation.nodes import Access, Expr
+from sparray.compiler.index_notation.printer import print_assignment
 from sparray.compiler.index_notation.simplify import (
     accesses,
     free_indices,
@@ -53,6 +54,13 @@ __all__ = [
     "candidate_in",
     "decide",
 ]
+
+_LONGEST_LIST = 2**22
+"""Extent up to which a list workspace is always taken: 17 bytes each, per thread."""
+_LIST_PER_PRODUCT = 16
+"""Beyond it, coordinates per product up to which it is still taken."""
+_MOST_MERGED = 32
+"""Nested loops that merge operands: gcc's time grows with the cube of their number."""
 
 Command = Split | Reorder | Accumulate | Tile | Prefetch | Vectorize | Parallelize
 
@@ -206,6 +214,8 @@ def _judge(
     cost = nest_cost(shape.merged, order, problem, statistics)
     leaves = estimate_loops(shape.merged, order, problem, statistics)
     iterations = leaves[-1].iterations if leaves else 1.0
+    if late and _list_too_long(late, choice, problem, statistics, iterations):
+        return None
     if problem.prune:
         iterations *= COSTS["kept"]
     if late and choice.way is Assembly.APPEND:
@@ -233,6 +243,24 @@ def _can_be_late(
     if not problem.output.format.is_sorted:
         return shape.copies
     return choice.way is Assembly.APPEND and len(late) == 1
+
+
+def _list_too_long(
+    late: list[str],
+    choice: Choice,
+    problem: Problem,
+    statistics: Statistics,
+    iterations: float,
+) -> bool:
+    """Tell whether a list workspace would be far longer than what it collects.
+
+    Its memory grows with the extent of its index. A list of the products, sorted,
+    grows with their number alone.
+    """
+    if choice.way is not Assembly.APPEND or not problem.output.format.is_sorted:
+        return False
+    extent = statistics.extents[late[0]]
+    return extent > _LONGEST_LIST and extent > _LIST_PER_PRODUCT * iterations
 
 
 def _parallel_index(
@@ -268,6 +296,7 @@ def decide(
     """
     shape = _shape(problem)
     _check_reductions(problem, shape)
+    _check_merges(problem, shape)
     order, choice = candidate.order, candidate.choice
     if choice.way is None:
         raise UnsupportedError(f"expected a way of assembly, got none: {choice.reason}")
@@ -412,6 +441,16 @@ def _check_reductions(problem: Problem, shape: _Shape) -> None:
                     f"expected a sum over {index}, which {walked[0].tensor} stores "
                     f"sparsely, got a reduction by {item.reduce.op!r}"
                 )
+
+
+def _check_merges(problem: Problem, shape: _Shape) -> None:
+    indices = (*problem.assignment.target.indices, *shape.reduced)
+    merged = [i for i in indices if len(walked_at(shape.merged, i, problem)[0]) > 1]
+    if len(merged) > _MOST_MERGED:
+        raise UnsupportedError(
+            f"expected at most {_MOST_MERGED} indices along which sparse operands "
+            f"meet, got {len(merged)} in {print_assignment(problem.assignment)}"
+        )
 
 
 def _accumulator(problem: Problem, reduce: Expr) -> str:
