@@ -106,7 +106,7 @@ def plan_problem(
     }
     statistics = Statistics(
         {index: bucket(size) for index, size in sizes.items()},
-        {**positions, names.OUTPUT: [1] * ndim},
+        {**positions, names.OUTPUT: [1] * format.n_levels},
     )
     return compile_problem(problem, host_target().vector_bytes, statistics)
 

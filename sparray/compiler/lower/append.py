@@ -92,6 +92,7 @@ class AppendOutput:
     def bound(self, index: str, scope: Scope, ctx: Context) -> Iterator[Scope]:
         """Open a unit once its prefix is bound; finish a fibre's parent after it."""
         prefix = located_prefix(self.spec)
+        index = _whole(index, scope)
         if index in {level_index(self.spec, self.target, d) for d in range(prefix)}:
             if scope.places[self.target].depth < prefix:
                 yield scope
@@ -229,6 +230,14 @@ def stored_value(
     nothing = ir.Literal(zero_of(stored.dtype), stored.dtype)
     with b.branch(ir.Binary("ne", stored, nothing, "bool")):
         yield None if ctx.counting else stored
+
+
+def _whole(index: str, scope: Scope) -> str:
+    """Return the index that a loop completes: its own, or what that is part of."""
+    part = names.derived(index)
+    if isinstance(part, names.Block) and part.base in scope.coordinates:
+        return part.base
+    return index
 
 
 def write_coordinate(

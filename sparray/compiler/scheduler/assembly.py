@@ -1,8 +1,9 @@
 """Choose how a result is assembled under a loop order."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from sparray.compiler import names
 from sparray.compiler.index_notation.nodes import Access, Expr
 from sparray.compiler.index_notation.simplify import accesses
 from sparray.compiler.levels import collapse, level_index, loop_parts
@@ -93,17 +94,29 @@ def choose_assembly(
             return Choice(Assembly.APPEND, "the result takes entries in any order")
         return Choice(None, "the same coordinates come more than once")
     kept = [index for index in order if index not in reduced]
-    in_order = kept[len(kept) - len(appended) :] == appended
+    # A column that follows from diagonals comes again for each of them.
+    visited = set(kept) == set(target.indices)
+    in_order = visited and kept[len(kept) - len(appended) :] == appended
     if in_order and (not after or after == appended[-1:]):
         return Choice(Assembly.APPEND, "entries come in the result's order")
     leaf = spec.format.levels[-1]
     one_level = len(appended) == 1 and located_prefix(spec) >= 1
-    if not after and one_level and leaf.unique:
+    # From one diagonal to the next a row's columns ascend, a column's rows descend.
+    ascending = visited or _is_column(appended[-1], parts)
+    if not after and one_level and leaf.unique and ascending:
         return Choice(
             Assembly.SCATTER,
             f"each fibre along {appended[0]} gets its entries in order, one at a time",
         )
     return Choice(None, "entries come in an order that the result cannot take")
+
+
+def _is_column(index: str, parts: Mapping[str, tuple[str, ...]]) -> bool:
+    """Tell whether an index follows from diagonals, and no other from its parts."""
+    made = parts.get(index, ())
+    return len(parts) == 1 and any(
+        isinstance(names.derived(part), names.Diagonal) for part in made
+    )
 
 
 def _after_reduction(order: Sequence[str], reduced: frozenset[str]) -> list[str]:

@@ -1,10 +1,9 @@
 """Conversions between formats as problems of their own: which there are, their cost."""
 
-from collections.abc import Sequence
-
 from sparray.compiler import names
 from sparray.compiler.index_notation.canonical import index_name
 from sparray.compiler.index_notation.nodes import Access, Assignment
+from sparray.compiler.levels import n_levels
 from sparray.compiler.problem import Problem, TensorSpec
 from sparray.compiler.scheduler.cost_model import COSTS
 from sparray.compiler.scheduler.decision import best_candidate
@@ -25,21 +24,20 @@ def conversion(spec: TensorSpec, wanted: TensorSpec) -> Problem:
     return Problem(assignment, (("A", spec),), wanted)
 
 
-def conversion_statistics(statistics: Statistics, indices: Sequence[str]) -> Statistics:
+def conversion_statistics(statistics: Statistics, problem: Problem) -> Statistics:
     """Return sizes for a conversion: those of the largest operand."""
     extent = max(statistics.extents.values(), default=1)
     stored = max((c[-1] for c in statistics.positions.values() if c), default=1)
     return Statistics(
-        dict.fromkeys(indices, extent),
-        {name: [stored] * len(indices) for name in ("A", names.OUTPUT)},
+        dict.fromkeys(problem.assignment.target.indices, extent),
+        {name: [stored] * n_levels(spec) for name, spec in problem.specs.items()},
     )
 
 
 def is_direct(statistics: Statistics, spec: TensorSpec, wanted: TensorSpec) -> bool:
     """Tell whether one kernel converts a spec to another."""
     problem = conversion(spec, wanted)
-    target = problem.assignment.target
-    sizes = conversion_statistics(statistics, target.indices)
+    sizes = conversion_statistics(statistics, problem)
     return best_candidate(problem, sizes) is not None
 
 

@@ -155,7 +155,7 @@ def best_candidate(problem: Problem, statistics: Statistics) -> Candidate | None
     found = accesses(shape.merged)
     kept = (part for i in target.indices for part in shape.parts.get(i, (i,)))
     indices = [*kept, *shape.reduced]
-    if not _walks_loops(found, indices, problem):
+    if not _walks_loops(shape, indices, problem):
         return None
     pairs = frozenset[tuple[str, str]]().union(
         *(
@@ -179,15 +179,23 @@ def candidate_in(
 ) -> Candidate | None:
     """Return the candidate with a given loop order, which the levels must allow."""
     shape = _shape(problem)
-    if not _walks_loops(accesses(shape.merged), order, problem):
+    if not _walks_loops(shape, order, problem):
         return None
     return _judge(tuple(order), shape, problem, statistics)
 
 
-def _walks_loops(
-    found: Sequence[Access], loops: Sequence[str], problem: Problem
-) -> bool:
-    """Tell whether each level that must be walked has a loop of its own index."""
+def _walks_loops(shape: _Shape, loops: Sequence[str], problem: Problem) -> bool:
+    """Tell whether each level that must be walked has a loop of its own index.
+
+    A column that follows from a diagonal and a row is known inside the row's loop only:
+    a sum over the rows cannot stand inside the loops of the result.
+    """
+    found = accesses(shape.merged)
+    for index, parts in shape.parts.items():
+        part = names.derived(parts[0])
+        if isinstance(part, names.Diagonal) and part.row in shape.reduced:
+            if index in problem.assignment.target.indices:
+                return False
     return all(
         level_index(problem.specs[access.tensor], access, depth) in loops
         for access in found

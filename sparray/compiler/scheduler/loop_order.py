@@ -23,16 +23,15 @@ def constraints(
     located can wait until its index is bound. A level's index that is no loop follows
     from the loops over its parts, or from that over the whole.
     """
-    pairs = set()
+    pairs: set[tuple[str, str]] = set()
     for depth, level in enumerate(spec.format.levels):
         if isinstance(level, Locatable):
             continue
         inner = level_index(spec, access, depth)
         for above in range(depth):
             outer = level_index(spec, access, above)
-            for loop in _loops_of(outer, loops):
-                if loop != inner:
-                    pairs.add((loop, inner))
+            if outer != inner:
+                pairs.update((loop, inner) for loop in _loops_of(outer, loops))
     return frozenset(pairs)
 
 
@@ -44,13 +43,20 @@ def _loops_of(index: str, loops: Collection[str]) -> list[str]:
         return [part.base]
     if isinstance(part, names.Diagonal):
         return [part.column, part.row]
-    return [loop for loop in loops if index in names.wholes([loop])]
+    found = []
+    for loop in loops:
+        whole = names.derived(loop)
+        if isinstance(whole, names.Block) and whole.base == index:
+            found.append(loop)
+        elif isinstance(whole, names.Diagonal) and whole.column == index:
+            found += [loop, whole.row]
+    return found
 
 
 def violated(order: Sequence[str], pairs: frozenset[tuple[str, str]]) -> bool:
-    """Tell whether an order breaks one of the pairs."""
+    """Tell whether an order breaks a pair; no order keeps a loop before itself."""
     place = {index: n for n, index in enumerate(order)}
-    return any(place[a] > place[b] for a, b in pairs if a in place and b in place)
+    return any(place[a] >= place[b] for a, b in pairs if a in place and b in place)
 
 
 def allowed_orders(

@@ -179,7 +179,9 @@ def _all_converted(problem: Problem, statistics: Statistics) -> Iterator[Option]
 def _orders(problem: Problem) -> Iterator[tuple[str, ...]]:
     """Yield orders of all loops; one of them suits any result."""
     target = problem.assignment.target
-    stored = [target.indices[dimension] for dimension in problem.output.format.order]
+    stored = [
+        target.indices[dimension] for dimension in problem.output.format.dimension_order
+    ]
     _, reductions = split_reductions(problem.assignment.value)
     summed = dict.fromkeys(i for item in reductions for i in item.reduce.indices)
     order = (*stored, *summed)
@@ -199,10 +201,11 @@ def _respecified(problem: Problem, specs: Mapping[str, TensorSpec]) -> Problem:
 
 
 def _other_orders(spec: TensorSpec) -> Iterator[TensorSpec]:
-    order = spec.format.order
+    order = spec.format.dimension_order
     for permuted in permutations(order):
-        if permuted != order:
-            yield reordered(spec, permuted)
+        other = reordered(spec, permuted)
+        if other != spec:
+            yield other
 
 
 def result_entries(problem: Problem, statistics: Statistics) -> float:

@@ -103,9 +103,8 @@ def _shared_format(value: Expr, target: Access, problem: Problem) -> Format | No
         if len(access.indices) != len(target.indices):
             return None
         if set(access.indices) == set(target.indices):
-            place = {index: n for n, index in enumerate(target.indices)}
-            order = [place[access.indices[dimension]] for dimension in format.order]
-            found.add(Format(format.levels, order))
+            places = [access.indices.index(index) for index in target.indices]
+            found.add(format.permuted(places))
         else:
             found.add(format)
     if len(found) != 1:

@@ -334,10 +334,9 @@ def _convert(
 ) -> None:
     """Append ``result = source``; the option that asks for it counts its cost."""
     problem = conversion(spec, wanted)
-    indices = problem.assignment.target.indices
     inner = _Planner(
         problem,
-        conversion_statistics(planner.statistics, indices),
+        conversion_statistics(planner.statistics, problem),
         planner.vector_bytes,
         {"A": source},
         numbers=planner.numbers,

@@ -30,13 +30,15 @@ def coordinate_list(spec: TensorSpec, *, unique: bool) -> TensorSpec:
 
     ``unique`` says that no coordinates occur twice.
     """
-    return replace(spec, format=_list_format(spec.format.order, False, unique))
+    return replace(
+        spec, format=_list_format(spec.format.dimension_order, False, unique)
+    )
 
 
 def sorted_spec(spec: TensorSpec) -> TensorSpec:
     """Return the spec of a list of coordinates once it is sorted."""
     unique = spec.format.unique
-    return replace(spec, format=_list_format(spec.format.order, True, unique))
+    return replace(spec, format=_list_format(spec.format.dimension_order, True, unique))
 
 
 def _list_format(order: Sequence[int], ordered: bool, unique: bool) -> Format:
@@ -79,7 +81,8 @@ def reordered(spec: TensorSpec, order: Sequence[int]) -> TensorSpec:
     """
     levels = spec.format.levels
     if not can_assemble(spec.format):
-        levels = named_format("csf", spec.format.ndim).levels
+        name = "csr" if spec.format.ndim > 1 else "csf"
+        levels = named_format(name, spec.format.ndim).levels
     return replace(spec, format=Format(levels, tuple(order)))
 
 
