@@ -8,6 +8,7 @@ by far more.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 
 from sparray.compiler.index_notation.nodes import (
     Access,
@@ -21,6 +22,7 @@ from sparray.compiler.loop_ir.operators import operator
 from sparray.compiler.problem import Problem
 from sparray.compiler.scheduler.statistics import Statistics
 from sparray.errors import InternalError
+from sparray.formats.format import Format
 from sparray.formats.level import Locatable
 
 __all__ = ["COSTS", "LoopEstimate", "estimate_loops", "nest_cost"]
@@ -105,11 +107,57 @@ def _stored(
             continue
         if isinstance(level, Locatable):
             continue
-        length = min(length, statistics.fibre(access, depth))
-        if depth == 0 and not level.unique:
-            # Equal coordinates are one iteration: at most one per value.
-            length = min(length, extent)
+        if level.branchless or not level.unique:
+            # Positions with equal coordinates are one iteration.
+            here, above = (
+                _distinct(access, spec.format, depth + n, statistics) for n in (1, 0)
+            )
+            length = min(length, here / max(1.0, above))
+        else:
+            length = min(length, statistics.fibre(access, depth))
     return length
+
+
+def _distinct(
+    access: Access, format: Format, depth: int, statistics: Statistics
+) -> float:
+    """Return how many coordinates the outermost levels of an access have at most."""
+    if depth == 0:
+        return 1.0
+    indices = [access.indices[dimension] for dimension in format.order[:depth]]
+    possible = prod(float(statistics.extents[index]) for index in indices)
+    return min(possible, float(statistics.positions[access.tensor][depth - 1]))
+
+
+def _merge_steps(
+    value: Expr,
+    loops: Sequence[LoopEstimate],
+    problem: Problem,
+    statistics: Statistics,
+) -> float:
+    """Return how many positions are passed by loops that walk several operands.
+
+    Under ``*`` such a loop passes all positions of each, however few meet.
+    """
+    steps, outer = 0.0, 1.0
+    for loop in loops:
+        walked = [
+            _stored(access, loop.index, problem, statistics)
+            for access in accesses(value)
+            if _is_walked(access, loop.index, problem)
+        ]
+        if len(walked) > 1:
+            steps += outer * sum(walked)
+        outer = loop.iterations
+    return steps
+
+
+def _is_walked(access: Access, index: str, problem: Problem) -> bool:
+    format = problem.specs[access.tensor].format
+    return any(
+        access.indices[dimension] == index and not isinstance(level, Locatable)
+        for dimension, level in zip(format.order, format.levels, strict=True)
+    )
 
 
 def nest_cost(
@@ -123,6 +171,7 @@ def nest_cost(
     if not loops:
         return 0.0
     cost = sum(loop.iterations for loop in loops[:-1]) * COSTS["loop"]
+    cost += _merge_steps(value, loops, problem, statistics) * COSTS["loop"]
     innermost = loops[-1]
     jumps = 0
     target = problem.assignment.target
