@@ -14,7 +14,7 @@ from setuptools.errors import CompileError
 ROOT = Path(__file__).resolve().parent
 sys.path.insert(0, str(ROOT))
 
-ADDRESSES = "sparray._kernels.addresses"
+WRITTEN = ("sparray._kernels.addresses", "sparray.io.compiled")
 BUILT = Path("sparray", "_kernels", "built")
 
 
@@ -77,7 +77,9 @@ class BuildKernels(build_ext):
             for target in requested_targets()
             for module in render_rows(ROWS, target, folder)
         ]
-        extensions.append(Extension(ADDRESSES, [ADDRESSES.replace(".", "/") + ".pyx"]))
+        extensions += [
+            Extension(name, [name.replace(".", "/") + ".pyx"]) for name in WRITTEN
+        ]
         directory = str(Path(self.build_temp, "cython"))
         extensions = cythonize(extensions, build_dir=directory, quiet=True)
         for extension in extensions:

@@ -20,12 +20,14 @@ from sparray.reductions import sum_over as sum
 from sparray.sparse_array import SparseArray
 
 if TYPE_CHECKING:
+    from sparray import io
     from sparray.functions.compile import (
         Kernel,
         compile,
     )
     from sparray.functions.explain import explain
     from sparray.functions.infer_format import infer_format
+    from sparray.io.kinds import load, save
     from sparray.view.draw import draw
     from sparray.view.spy import spy
 
@@ -44,7 +46,10 @@ __all__ = [
     "from_scipy",
     "from_torch",
     "infer_format",
+    "io",
+    "load",
     "num_threads",
+    "save",
     "set_num_threads",
     "spy",
     "sum",
@@ -59,11 +64,15 @@ _LAZY = {
     "draw": "sparray.view.draw",
     "explain": "sparray.functions.explain",
     "infer_format": "sparray.functions.infer_format",
+    "load": "sparray.io.kinds",
+    "save": "sparray.io.kinds",
     "spy": "sparray.view.spy",
 }
 
 
 def __getattr__(name: str) -> Any:
+    if name == "io":
+        return import_module("sparray.io")
     if name in _LAZY:
         return getattr(import_module(_LAZY[name]), name)
     raise AttributeError(f"module 'sparray' has no attribute {name!r}")

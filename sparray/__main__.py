@@ -1,4 +1,4 @@
-"""``python -m sparray``: demo, explain, info, cache."""
+"""``python -m sparray``: demo, explain, info, convert, cache."""
 
 import argparse
 import sys
@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from sparray import __version__
 from sparray.command_line import cache, demo, explain, info
 from sparray.errors import SparrayError
+from sparray.io import command as convert
 
 __all__ = ["main"]
 
@@ -17,9 +18,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         prog="sparray", description="Sparse arrays whose formats are levels."
     )
     parser.add_argument("--version", action="version", version=__version__)
-    names = "{demo,explain,info,cache}"
+    names = "{demo,explain,info,convert,cache}"
     subparsers = parser.add_subparsers(required=True, metavar=names)
-    for command in (demo, explain, info, cache):
+    for command in (demo, explain, info, convert, cache):
         command.add_parser(subparsers)
     parsed = parser.parse_args(arguments)
     try:

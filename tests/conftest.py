@@ -1,11 +1,15 @@
-"""The golden-file fixture, shared by every test of printed text."""
+"""The golden-file fixture, shared by every test of printed text; the oracle's path."""
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 GOLDEN = Path(__file__).parent / "golden"
+
+# `--import-mode=importlib` finds no module beside tests: the oracle's are imported so.
+sys.path.insert(0, str(Path(__file__).parent / "oracle"))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -1,4 +1,4 @@
-"""``python -m sparray info``: versions, machine, kernels."""
+"""``python -m sparray info``: versions, machine, kernels; or what a file holds."""
 
 import argparse
 import platform
@@ -9,6 +9,7 @@ from sparray._kernels.built_in import n_built_in
 from sparray._kernels.jit import CompilerMissing, find_toolchain
 from sparray._kernels.runtime import cache_info, host_target
 from sparray._kernels.threads import num_threads
+from sparray.io.command import describe_file
 
 __all__ = ["add_parser", "describe"]
 
@@ -18,11 +19,15 @@ _PACKAGES = ("numpy", "Cython", "scipy", "torch", "scikit-learn", "tqdm")
 def add_parser(subparsers: Any) -> None:
     """Add the subcommand."""
     parser = subparsers.add_parser("info", help="versions, machine and kernels")
+    parser.add_argument("file", nargs="?", help="say what this file holds instead")
     parser.set_defaults(run=_run)
 
 
 def _run(arguments: argparse.Namespace) -> None:
-    print(describe())
+    if arguments.file is None:
+        print(describe())
+    else:
+        print(describe_file(arguments.file))
 
 
 def describe() -> str:

@@ -29,7 +29,7 @@ def array(
 
     Parameters
     ----------
-    obj : array_like, SciPy sparse array, torch tensor or SparseArray
+    obj : array_like, SciPy sparse array, torch tensor, SparseTensor or SparseArray
         Sparse objects give their stored entries, explicit zeros included; dense ones
         their elements that differ from the fill value.
     format : str or Format, optional
@@ -66,6 +66,9 @@ def array(
     """
     if isinstance(obj, SparseArray):
         return _from_sparse_array(obj, format, dtype, fill_value, copy)
+    to_array = getattr(type(obj), "__sparray__", None)
+    if to_array is not None:
+        return _from_sparse_array(to_array(obj), format, dtype, fill_value, copy)
     # A module that was never imported has made no object.
     scipy_sparse = sys.modules.get("scipy.sparse")
     if scipy_sparse is not None and scipy_sparse.issparse(obj):

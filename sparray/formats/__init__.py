@@ -4,6 +4,7 @@ from sparray.formats.bitmap import Bitmap
 from sparray.formats.compressed import Compressed
 from sparray.formats.dense import Dense
 from sparray.formats.format import Format
+from sparray.formats.hashed import Hashed
 from sparray.formats.level import Level
 from sparray.formats.level_expression import (
     Difference,
@@ -35,6 +36,7 @@ __all__ = [
     "Difference",
     "Dimension",
     "Format",
+    "Hashed",
     "Level",
     "LevelExpression",
     "Padded",

@@ -14,6 +14,7 @@ __all__ = [
     "check_coordinates",
     "check_flat",
     "check_index_buffer",
+    "check_pos",
     "take_buffers",
 ]
 
@@ -130,6 +131,29 @@ def check_coordinates(
             same_fibre & (crd[1:] == crd[:-1]),
             crd,
             "no coordinate twice in a fibre (or a level that is nonunique)",
+        )
+
+
+def check_pos(pos: IntArray, n_positions: int) -> None:
+    """Check that ``pos`` cuts ``n_positions`` positions into fibres.
+
+    Raises
+    ------
+    InvalidBufferError
+        If it does not start at 0, decreases, or ends elsewhere.
+    """
+    if pos[0] != 0:
+        raise InvalidBufferError(f"pos[0]: expected 0, got {pos[0]}")
+    descents = np.flatnonzero(pos[1:] < pos[:-1])
+    if len(descents):
+        at = int(descents[0])
+        raise InvalidBufferError(
+            "pos: expected values that do not decrease, "
+            f"got pos[{at}] = {pos[at]} and pos[{at + 1}] = {pos[at + 1]}"
+        )
+    if pos[-1] != n_positions:
+        raise InvalidBufferError(
+            f"pos[-1]: expected {n_positions}, the length of crd, got {pos[-1]}"
         )
 
 

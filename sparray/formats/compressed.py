@@ -9,8 +9,12 @@ import numpy.typing as npt
 
 from sparray.compiler.loop_ir import nodes as ir
 from sparray.compiler.loop_ir.builder import add, literal
-from sparray.errors import InvalidBufferError
-from sparray.formats.buffers import check_coordinates, check_index_buffer, take_buffers
+from sparray.formats.buffers import (
+    check_coordinates,
+    check_index_buffer,
+    check_pos,
+    take_buffers,
+)
 from sparray.formats.fibres import first_of_runs
 from sparray.formats.level import (
     Appendable,
@@ -98,7 +102,7 @@ class Compressed(PositionIterable, Appendable):
         pos, crd = take_buffers(self, buffers)
         check_index_buffer("pos", pos, n_parents + 1)
         check_index_buffer("crd", crd)
-        _check_pos(pos, len(crd))
+        check_pos(pos, len(crd))
         parents = np.repeat(np.arange(n_parents, dtype=np.int64), np.diff(pos))
         if groups is not None:
             parents = groups[parents]
@@ -109,20 +113,3 @@ class Compressed(PositionIterable, Appendable):
         self, buffers: Mapping[str, IntArray], n_parents: int, extent: int
     ) -> int:
         return len(buffers["crd"])
-
-
-def _check_pos(pos: IntArray, n_positions: int) -> None:
-    """Check that ``pos`` cuts ``n_positions`` positions into fibres."""
-    if pos[0] != 0:
-        raise InvalidBufferError(f"pos[0]: expected 0, got {pos[0]}")
-    descents = np.flatnonzero(pos[1:] < pos[:-1])
-    if len(descents):
-        at = int(descents[0])
-        raise InvalidBufferError(
-            "pos: expected values that do not decrease, "
-            f"got pos[{at}] = {pos[at]} and pos[{at + 1}] = {pos[at + 1]}"
-        )
-    if pos[-1] != n_positions:
-        raise InvalidBufferError(
-            f"pos[-1]: expected {n_positions}, the length of crd, got {pos[-1]}"
-        )

@@ -145,6 +145,8 @@ class Level:
     """Positions are made for entries only: fibres stand side by side, without gaps."""
     hides: ClassVar[bool] = False
     """Some positions have no coordinate, and what is stored there is never visible."""
+    slots_per_entry: ClassVar[int] = 1
+    """How many positions `pack` makes for an entry at most, if extents do not tell."""
     bounded: ClassVar[bool] = False
     """A fibre holds a fixed number of entries, made up by some that are fill."""
 

@@ -16,6 +16,7 @@ from sparray.formats.buffers import INDEX_DTYPES, check_flat
 from sparray.formats.coordinates import as_dtype, differs, equal_neighbours, sort_order
 from sparray.formats.format import Format
 from sparray.formats.level import IntArray, Level
+from sparray.formats.moving_entries import MovingEntries
 from sparray.formats.remapping import loses_nothing
 
 __all__ = [
@@ -92,31 +93,31 @@ def pack_coordinates(
         # What such a level makes up is fill too: only the others need a place.
         kept = differs(values, fill_value)
         coords, values = coords[:, kept], values[kept]
-    by_level = sort_order(format.level_coordinates(coords, shape))
-    if by_level is not None:
-        coords, values = coords[:, by_level], values[by_level]
     rows = format.level_coordinates(coords, shape)
-    n_entries = len(values)
+    entries = MovingEntries.sorted(coords, rows, values)
     if index_dtype is None:
-        index_dtype = narrowest_index_dtype(extents, n_entries)
+        slots = max((level.slots_per_entry for level in format.levels), default=1)
+        index_dtype = narrowest_index_dtype(extents, len(values) * slots)
     levels: list[dict[str, IntArray]] = []
-    positions = np.zeros(n_entries, dtype=np.int64)
-    same_prefix = np.ones(n_entries, dtype=bool)
-    same_prefix[:1] = False
     n_positions = 1
     try:
-        for level, row, extent in zip(format.levels, rows, extents, strict=True):
+        for number, (level, extent) in enumerate(
+            zip(format.levels, extents, strict=True)
+        ):
             if n_positions > _MOST_POSITIONS:
                 raise MemoryError
-            packed = level.pack(positions, row, n_positions, extent, index_dtype)
-            positions, n_positions = packed.positions, packed.n_positions
+            row = entries.rows[number]
+            packed = level.pack(
+                entries.positions, row, n_positions, extent, index_dtype
+            )
+            entries.enter(level, row, packed.positions)
+            n_positions = packed.n_positions
             levels.append(packed.buffers)
-            same_prefix &= equal_neighbours([row], n_entries)
-            _check_claim(format, level, coords, same_prefix, positions)
-        _check_last(format, coords, positions)
-        if n_positions == n_entries:
+            _check_claim(format, level, entries)
+        _check_last(format, entries)
+        if n_positions == len(entries.values):
             # As many as entries, each with its own: they are in order already.
-            return tuple(levels), values
+            return tuple(levels), entries.values
         if n_positions > _MOST_POSITIONS:
             raise MemoryError
         padded = np.full(n_positions, fill_value, dtype=values.dtype)
@@ -125,7 +126,7 @@ def pack_coordinates(
             f"format {format}: expected dense levels that fit in memory, "
             f"got shape {shape}"
         ) from None
-    padded[positions] = values
+    padded[entries.positions] = entries.values
     return tuple(levels), padded
 
 
@@ -303,28 +304,21 @@ def check_buffers(
     as_dtype(values.dtype, "values")
 
 
-def _check_claim(
-    format: Format,
-    level: Level,
-    coords: Coordinates,
-    same_prefix: npt.NDArray[np.bool_],
-    positions: npt.NDArray[np.int64],
-) -> None:
+def _check_claim(format: Format, level: Level, entries: MovingEntries) -> None:
     """Check that a unique level has one position for each coordinate of a fibre."""
     if not level.unique:
         return
-    split = np.flatnonzero(same_prefix[1:] & (positions[1:] != positions[:-1]))
+    moved = entries.positions[1:] != entries.positions[:-1]
+    split = np.flatnonzero(entries.same_prefix[1:] & moved)
     if len(split):
-        _refuse_repeat(format, coords, int(split[0]))
+        _refuse_repeat(format, entries.coords, int(split[0]))
 
 
-def _check_last(
-    format: Format, coords: Coordinates, positions: npt.NDArray[np.int64]
-) -> None:
+def _check_last(format: Format, entries: MovingEntries) -> None:
     """Check that every entry has its own position."""
-    shared = np.flatnonzero(positions[1:] == positions[:-1])
+    shared = np.flatnonzero(entries.positions[1:] == entries.positions[:-1])
     if len(shared):
-        _refuse_repeat(format, coords, int(shared[0]))
+        _refuse_repeat(format, entries.coords, int(shared[0]))
 
 
 def _refuse_repeat(format: Format, coords: Coordinates, at: int) -> None:

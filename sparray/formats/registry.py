@@ -3,6 +3,7 @@
 from sparray.formats.bitmap import Bitmap
 from sparray.formats.compressed import Compressed
 from sparray.formats.dense import Dense
+from sparray.formats.hashed import Hashed
 from sparray.formats.level import Level
 from sparray.formats.padded import Padded
 from sparray.formats.range import Range
@@ -21,6 +22,7 @@ LEVEL_TYPES: dict[str, type[Level]] = {
         Bitmap,
         Padded,
         Structured,
+        Hashed,
     )
 }
 """Level type by the word that names it; a new level type is one line here."""

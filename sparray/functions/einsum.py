@@ -33,7 +33,7 @@ def as_operand(argument: str, value: Any) -> Operand:
     if isinstance(value, SparseArray | np.ndarray):
         return value
     module = type(value).__module__.partition(".")[0]
-    if module in ("scipy", "torch"):
+    if module in ("scipy", "torch") or hasattr(value, "__sparray__"):
         made = array(value, copy=False)
         return made.todense() if made.format.is_dense else made
     dense = np.asarray(value)

@@ -1,9 +1,13 @@
 """What a file holds, as far as its header says."""
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
-__all__ = ["Description"]
+from sparray.errors import FileFormatError
+
+__all__ = ["Description", "naming"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,3 +52,14 @@ class Description:
             f"{name + ':':{width}}{'not in the header' if value is None else value}"
             for name, value in rows.items()
         )
+
+
+@contextlib.contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Put the path of a file before what is wrong with it."""
+    try:
+        yield
+    except FileFormatError as error:
+        if str(error).startswith(f"{path}"):
+            raise
+        raise FileFormatError(f"{path}: {error}") from error

@@ -13,7 +13,7 @@ from sparray.formats.format import Format
 from sparray.formats.named import as_format, named_format
 from sparray.sparse_array import SparseArray
 
-__all__ = ["Entries", "array_of_entries", "index_dtype_for", "mirror"]
+__all__ = ["Entries", "as_asked", "array_of_entries", "index_dtype_for", "mirror"]
 
 sort_keys: Callable[..., bool] | None
 try:
@@ -99,6 +99,18 @@ def array_of_entries(
     del keys
     made = _coo(*entries.take(), shape)
     return made if wanted is None else convert_format(made, wanted)
+
+
+def as_asked(
+    array: SparseArray, format: str | Format | None, dtype: npt.DTypeLike | None
+) -> SparseArray:
+    """Return an array that was read in the format and the dtype that were asked for."""
+    if dtype is not None:
+        cast_values(array.values[:0], dtype)  # refuses what would lose a part
+        array = array.astype(dtype)
+    if format is None:
+        return array
+    return convert_format(array, as_format(format, array.ndim))
 
 
 def mirror(entries: Entries, symmetry: str) -> Entries:

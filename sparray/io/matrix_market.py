@@ -136,10 +136,12 @@ def _check_triangle(
 def _breaks_diagonal(symmetry: str, values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
     """Mark values that the diagonal cannot have."""
     if symmetry == "skew-symmetric":
-        return values != 0
-    if symmetry == "hermitian" and values.dtype.kind == "c":
-        return values.imag != 0
-    return np.zeros(len(values), dtype=bool)
+        wrong = values
+    elif symmetry == "hermitian" and values.dtype.kind == "c":
+        wrong = values.imag
+    else:
+        return np.zeros(len(values), dtype=bool)
+    return wrong.astype(bool)  # NaN is true
 
 
 def _dense(

@@ -8,7 +8,7 @@ fast_matrix_market and SciPy write, and ``tensor`` objects, which TACO does.
 import math
 from dataclasses import dataclass
 
-from sparray.io.lines import FIELDS
+from sparray.io.line_spec import FIELDS
 from sparray.io.text_source import TextSource
 
 __all__ = ["Header", "read_header"]

@@ -194,7 +194,9 @@ def _write_entries(
             columns = [(row[part] + base).tolist() for row in coords]
             if values is not None:
                 columns += _numbers(values[part])
-            text = "".join(f"{' '.join(map(repr, c))}\n" for c in zip(*columns))
+            text = "".join(
+                f"{' '.join(map(repr, c))}\n" for c in zip(*columns, strict=True)
+            )
             file.write(text.encode())
             progress.update(min(begin + _CHUNK, n_entries))
 

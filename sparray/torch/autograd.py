@@ -76,9 +76,9 @@ class Evaluation:
                 operands.append(_in_order(values, pattern, layouts.orders[number]))
                 continue
             innermost = layouts.innermost[number]
-            if innermost is not None:
-                values = as_laid_out(values, innermost)
-            operands.append(values)
+            operands.append(
+                values if innermost is None else as_laid_out(values, innermost)
+            )
         stored = evaluate_expression(self.expression, operands, layouts.result)
         if stored.format.is_dense:
             return torch.from_numpy(stored.as_ndarray())

@@ -11,10 +11,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sparray.dispatch import Given
 from sparray.expression import Expression
 from sparray.formats.dense import Dense
 from sparray.formats.format import Format
 from sparray.formats.named import named_format
+from sparray.stored import Stored
 
 __all__ = ["WORTH_REORDERING", "Layouts", "as_laid_out", "layouts_of"]
 
@@ -110,8 +112,12 @@ def _order(
     return Format(levels, format.order[::-1])
 
 
-def as_laid_out(array: npt.NDArray[Any], innermost: int) -> npt.NDArray[Any]:
-    """Return a matrix one of whose dimensions is contiguous; copied if it is not."""
-    if innermost == 0:
-        return array if array.flags.f_contiguous else np.asfortranarray(array)
-    return np.ascontiguousarray(array)
+def as_laid_out(array: npt.NDArray[Any], innermost: int) -> Given:
+    """Return a matrix one of whose dimensions is contiguous; copied if it is not.
+
+    A matrix of one row is contiguous either way: what is returned says which is meant.
+    """
+    if innermost == 1:
+        return np.ascontiguousarray(array)
+    columns = np.ascontiguousarray(array.T)
+    return Stored(_BY_COLUMNS, array.shape, ({}, {}), columns.reshape(-1))

@@ -172,6 +172,10 @@ class SparseTensor(torch.Tensor):
             array._cached_key = None
         return array
 
+    def __sparray__(self) -> SparseArray:
+        # What sparray.array asks for.
+        return self.to_array()
+
     def to_dense(
         self, dtype: torch.dtype | None = None, *, masked_grad: bool | None = None
     ) -> torch.Tensor:

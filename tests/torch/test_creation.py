@@ -106,6 +106,15 @@ def test_out_to_torch(format, convert):
     assert torch.equal(W.grad.values(), torch.ones_like(W.values()))
 
 
+def test_to_sparray_and_through_its_functions():
+    W = spt.tensor(ELEMENTS, "coo", requires_grad=True)
+    array = sp.array(W, copy=False)
+    assert array.format.name == "coo"
+    assert array.values.ctypes.data == W.values().data_ptr()
+    x = np.ones(6)
+    np.testing.assert_allclose(sp.einsum("ij,j->i", W, x), ELEMENTS.numpy() @ x)
+
+
 def test_from_buffers_keeps_the_graph():
     values = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
     W = spt.from_buffers(

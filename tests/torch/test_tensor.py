@@ -54,8 +54,41 @@ def test_backward_from_a_sparse_result(W):
 
 
 def test_torch_autograd_functions(W):
-    (grad,) = torch.autograd.grad((W @ full(5, 2)).sum(), W.values())
-    assert grad.shape == (W.nnz,)
+    x = full(5, 2).requires_grad_()
+    of_W, of_x = torch.autograd.grad((W @ x).sum(), [W, x])
+    assert isinstance(of_W, spt.SparseTensor) and of_W.pattern is W.pattern
+    assert of_x.shape == x.shape and W.grad is None
+    upstream = (W * 1).detach()
+    (of_W,) = torch.autograd.grad(W * 3, W, upstream)
+    torch.testing.assert_close(of_W.values(), 3 * upstream.values())
+    torch.autograd.backward([W * 3], [upstream])
+    torch.testing.assert_close(W.grad.values(), 3 * upstream.values())
+
+
+def test_no_graph_without_need(W):
+    with torch.no_grad():
+        assert not (W @ full(5, 2)).requires_grad and not (W * 2).requires_grad
+    with torch.inference_mode():
+        assert not (W @ full(5, 2)).requires_grad
+
+
+def test_checkpointing(W):
+    from torch.utils.checkpoint import checkpoint
+
+    x = full(5, 2).requires_grad_()
+    checkpoint(lambda x: torch.relu(W @ x), x, use_reentrant=False).sum().backward()
+    expected = torch.relu(W.to_dense().detach() @ x.detach()) > 0
+    reference = expected.double() @ x.detach().T
+    stored = W.to_dense().detach() != 0
+    torch.testing.assert_close(W.grad.to_dense()[stored], reference[stored])
+
+
+def test_a_value_changed_between_forward_and_backward_is_noticed(W):
+    made = W @ full(5, 2).requires_grad_()
+    with torch.no_grad():
+        W.values().add_(1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        made.sum().backward()
 
 
 def test_retain_grad_and_hooks(W):

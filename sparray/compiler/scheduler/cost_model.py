@@ -8,6 +8,7 @@ by far more.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 
 from sparray.compiler import names
 from sparray.compiler.index_notation.nodes import (
@@ -20,7 +21,7 @@ from sparray.compiler.index_notation.nodes import (
 from sparray.compiler.index_notation.simplify import accesses
 from sparray.compiler.levels import level_index
 from sparray.compiler.loop_ir.operators import operator
-from sparray.compiler.problem import Problem
+from sparray.compiler.problem import Problem, TensorSpec
 from sparray.compiler.scheduler.statistics import Statistics
 from sparray.errors import InternalError
 from sparray.formats.level import Locatable
@@ -107,10 +108,14 @@ def _stored(
             continue
         if isinstance(level, Locatable):
             continue
-        length = min(length, statistics.fibre(access, depth))
-        if depth == 0 and not level.unique:
-            # Equal coordinates are one iteration: at most one per value.
-            length = min(length, extent)
+        if level.branchless or not level.unique:
+            # Positions with equal coordinates are one iteration.
+            here, above = (
+                _distinct(access, spec, depth + n, statistics) for n in (1, 0)
+            )
+            length = min(length, here / max(1.0, above))
+        else:
+            length = min(length, statistics.fibre(access, depth))
     return length
 
 
@@ -120,6 +125,48 @@ def _whole(index: str) -> str:
     if isinstance(part, names.Block):
         return part.base
     return part.column if isinstance(part, names.Diagonal) else index
+
+
+def _distinct(
+    access: Access, spec: TensorSpec, depth: int, statistics: Statistics
+) -> float:
+    """Return how many coordinates the outermost levels of an access have at most."""
+    if depth == 0:
+        return 1.0
+    indices = [level_index(spec, access, above) for above in range(depth)]
+    possible = prod(statistics.extent(index) for index in indices)
+    return min(possible, float(statistics.positions[access.tensor][depth - 1]))
+
+
+def _merge_steps(
+    value: Expr,
+    loops: Sequence[LoopEstimate],
+    problem: Problem,
+    statistics: Statistics,
+) -> float:
+    """Return how many positions are passed by loops that walk several operands.
+
+    Under ``*`` such a loop passes all positions of each, however few meet.
+    """
+    steps, outer = 0.0, 1.0
+    for loop in loops:
+        walked = [
+            _stored(access, loop.index, problem, statistics)
+            for access in accesses(value)
+            if _is_walked(access, loop.index, problem)
+        ]
+        if len(walked) > 1:
+            steps += outer * sum(walked)
+        outer = loop.iterations
+    return steps
+
+
+def _is_walked(access: Access, index: str, problem: Problem) -> bool:
+    spec = problem.specs[access.tensor]
+    return any(
+        level_index(spec, access, depth) == index and not isinstance(level, Locatable)
+        for depth, level in enumerate(spec.format.levels)
+    )
 
 
 def nest_cost(
@@ -133,6 +180,7 @@ def nest_cost(
     if not loops:
         return 0.0
     cost = sum(loop.iterations for loop in loops[:-1]) * COSTS["loop"]
+    cost += _merge_steps(value, loops, problem, statistics) * COSTS["loop"]
     innermost = loops[-1]
     jumps = 0
     target = problem.assignment.target

@@ -27,11 +27,17 @@ from sparray.compiler.scheduler.temporaries import (
     reordered,
     sorted_spec,
 )
+from sparray.formats.compressed import Compressed
+from sparray.formats.dense import Dense
+from sparray.formats.format import Format
+from sparray.formats.level import Locatable
 
 __all__ = ["Option", "options", "result_entries"]
 
 _MOST_REORDERED = 4
 _MOST_PERMUTED = 5
+_ROWS_PER_ENTRY = 8
+"""Rows per stored entry up to which a row of its own for each is worth its place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,13 +109,16 @@ def _with_conversions(
 def _converted_operands(
     problem: Problem, statistics: Statistics, direct_only: bool
 ) -> Iterator[Option]:
-    """Yield an option for each other order of each sparse operand's levels."""
+    """Yield an option for each other way to store each sparse operand."""
     for access in accesses(problem.assignment.value):
         name, spec = access.tensor, problem.specs[access.tensor]
         if not 2 <= spec.format.ndim <= _MOST_REORDERED or spec.format.is_dense:
             continue
         stored = statistics.positions[name][-1]
-        for other in _other_orders(spec):
+        others = [*_other_orders(spec)]
+        if not direct_only:
+            others += _located_first(access, spec, statistics)
+        for other in others:
             if direct_only and not is_direct(statistics, spec, other):
                 continue
             changed = _respecified(problem, {name: other})
@@ -148,10 +157,14 @@ def _sorted_result(
     if not is_direct(statistics, sorted_spec(listed), output):
         return
     changed = replace(problem, output=listed)
+    cost = COSTS["sort"] * entries
     candidate = best_candidate(changed, statistics)
     if candidate is not None:
-        total = candidate.cost + COSTS["sort"] * entries
-        yield Option(changed, candidate, total, {}, output, True)
+        yield Option(changed, candidate, candidate.cost + cost, {}, output, True)
+    if repeated:
+        for option in _converted_operands(changed, statistics, False):
+            total = option.cost + cost
+            yield replace(option, cost=total, final=output, sort=True)
 
 
 def _all_converted(problem: Problem, statistics: Statistics) -> Iterator[Option]:
@@ -206,6 +219,25 @@ def _other_orders(spec: TensorSpec) -> Iterator[TensorSpec]:
         other = reordered(spec, permuted)
         if other != spec:
             yield other
+
+
+def _located_first(
+    access: Access, spec: TensorSpec, statistics: Statistics
+) -> Iterator[TensorSpec]:
+    """Yield specs whose outermost level is located, where that one is not.
+
+    A loop inside another one then finds a row, instead of walking past all of them.
+    Not where there are far fewer entries than rows.
+    """
+    format = spec.format
+    if isinstance(format.levels[0], Locatable):
+        return
+    levels = (Dense(), *[Compressed()] * (format.ndim - 1))
+    stored = statistics.positions[access.tensor][-1]
+    for order in permutations(format.order):
+        rows = statistics.extents[access.indices[order[0]]]
+        if rows <= _ROWS_PER_ENTRY * stored:
+            yield replace(spec, format=Format(levels, order))
 
 
 def result_entries(problem: Problem, statistics: Statistics) -> float:

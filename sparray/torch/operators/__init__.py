@@ -2,6 +2,7 @@
 
 from sparray.torch.operators import (
     conversions,
+    differentiation,
     elementwise,
     metadata,
     pointwise,
@@ -12,6 +13,7 @@ from sparray.torch.operators import (
 
 __all__ = [
     "conversions",
+    "differentiation",
     "elementwise",
     "metadata",
     "pointwise",

@@ -1,0 +1,89 @@
+"""The oracle: random problems, right at every stage or refused by name.
+
+Dense NumPy = CIN of every stage = loop IR = compiled kernel, for random expressions,
+formats, orders, dtypes, index widths and extents. A problem is named by its seed:
+``random_question(seed)`` of `tests/oracle` makes it again.
+"""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from oracle_check import check_dispatch, check_stages
+from oracle_problems import random_question
+
+from sparray.errors import DTypeError, UnsupportedError
+
+# Random problems that were wrong once.
+FOUND = {
+    9: "a sum of nothing, beside one that is stored, in a sparse result",
+    14: "values that no path wrote",
+    19: "an operand of the consumer, in the producer's loops",
+    37: "a dead producer where its operand is absent",
+    45: "two sums whose operands want other orders",
+    67: "abs of a complex number",
+    90: "a conversion that converts its operand",
+    174: "the pattern of a sum through a temporary",
+    217: "an operand that is multiplied by 0",
+    368: "conversions without end",
+    496: "counting along an unsorted list",
+    1189: "a factor that is a sum",
+    1368: "a factor that is a sum, sparse result",
+    7201: "prefetching the operand that is walked",
+}
+
+
+def refused(question, check):
+    """Check a question; return the refusal if it is one by name."""
+    try:
+        check(question)
+    except UnsupportedError as error:
+        assert "dense levels stand above" in str(error), question
+        return error
+    except DTypeError as error:
+        assert "subtract" in str(error), question
+        return error
+    except Exception as error:
+        error.add_note(repr(question))
+        raise
+    return None
+
+
+@settings(max_examples=150, deadline=None, derandomize=True)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_every_stage_agrees_with_dense_numpy(seed):
+    refused(random_question(seed), check_stages)
+
+
+@pytest.mark.slow
+@settings(max_examples=3000, deadline=None)
+@given(seed=st.integers(0, 2**63 - 1))
+def test_every_stage_agrees_with_dense_numpy_many(seed):
+    refused(random_question(seed), check_stages)
+
+
+@pytest.mark.parametrize("seed", FOUND, ids=lambda seed: f"{seed}")
+def test_problems_that_were_wrong_once(seed):
+    assert refused(random_question(seed), check_stages) is None
+
+
+def test_most_problems_are_answered():
+    refusals = [refused(random_question(s), check_stages) for s in range(200)]
+    assert sum(refusal is not None for refusal in refusals) < 20
+
+
+def compiled(seeds):
+    """Check problems through compiled kernels, two at a time."""
+    with ThreadPoolExecutor(2) as pool:
+        questions = map(random_question, seeds)
+        return list(pool.map(lambda q: refused(q, check_dispatch), questions))
+
+
+def test_compiled_kernels_agree_with_dense_numpy():
+    assert compiled(range(100, 124)).count(None) > 18
+
+
+@pytest.mark.slow
+def test_compiled_kernels_agree_with_dense_numpy_many():
+    assert compiled(range(1000, 1320)).count(None) > 280
