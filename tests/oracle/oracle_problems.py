@@ -12,6 +12,7 @@ from oracle_check import Question
 
 from sparray.convert import array, from_buffers, from_coords
 from sparray.formats import Compressed, Dense, Format, Singleton
+from sparray.formats.named import named_format
 from sparray.sparse_array import SparseArray
 
 __all__ = ["EXTENTS", "random_array", "random_format", "random_question", "widened"]
@@ -29,7 +30,9 @@ def random_format(
     order = tuple(rng.permutation(ndim).tolist())
     if rng.random() < 0.5:
         order = tuple(range(ndim))
-    kind = rng.integers(0, 10)
+    kind = rng.integers(0, 13)
+    if kind >= 10:
+        return named_format(str(rng.choice(_parts_and_slots(ndim))), ndim)
     if ndim == 0 or kind == 0:
         return Format([Dense()] * ndim, order)
     if kind <= 2:
@@ -45,6 +48,16 @@ def random_format(
     if kind == 9 and ndim >= 2 and rng.random() < 0.5:
         levels[-2:] = [Compressed(unique=False), Singleton()]
     return Format(levels, order)
+
+
+def _parts_and_slots(ndim: int) -> list[str]:
+    """Return the named formats whose levels store parts of dimensions, or slots."""
+    names = {0: ["dense"], 1: ["bitmap", "dense"]}.get(ndim)
+    if names is None:
+        names = ["bcsr(2, 3)", "bcsr(2, 2)", "ell", "bitmap"]
+    if ndim == 2:
+        names += ["bcsc(1, 2)", "bcsc(3, 2)", "dia", "dia"]
+    return names
 
 
 def _list_levels(ndim: int, unique: bool, ordered: bool = True) -> list[Any]:
@@ -105,7 +118,10 @@ def _shuffled(rng: np.random.Generator, made: SparseArray) -> SparseArray:
 def widened(made: SparseArray) -> SparseArray:
     """Return the array with int64 index buffers."""
     levels = [
-        {role: b.astype(np.int64) for role, b in level.items()}
+        {
+            role: b.astype(np.int64) if b.dtype == np.int32 else b
+            for role, b in level.items()
+        }
         for level in made._levels
     ]
     return from_buffers(made.format, made.shape, levels, made.values)

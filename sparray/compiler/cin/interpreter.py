@@ -141,6 +141,8 @@ class _Machine:
                 self.coordinates[index] = value
                 if self.complete(index):
                     self.execute(statement.body)
+            # A later loop over another part must not find this one bound.
+            self.coordinates.pop(index, None)
             return
         outer, start, size = self.tiles[index]
         for value in range(size):

@@ -217,6 +217,10 @@ def _judge(
     if choice.way is None:
         return None
     late = _late(order, reduced)
+    if set(late) & set(names.wholes(order[: len(order) - _from_first(order, reduced)])):
+        # Some parts of an index stand before a sum and some in it: a workspace over
+        # the index would be emptied for each of the former.
+        return None
     if late and not _can_be_late(late, shape, choice, problem):
         return None
     cost = nest_cost(shape.merged, order, problem, statistics)
@@ -236,8 +240,14 @@ def _judge(
 
 
 def _late(order: Sequence[str], reduced: frozenset[str]) -> list[str]:
+    inside = order[len(order) - _from_first(order, reduced) :]
+    return list(names.wholes(i for i in inside if i not in reduced))
+
+
+def _from_first(order: Sequence[str], reduced: frozenset[str]) -> int:
+    """Return how many loops there are from the first reduction's on."""
     first = next((n for n, index in enumerate(order) if index in reduced), len(order))
-    return list(names.wholes(i for i in order[first:] if i not in reduced))
+    return len(order) - first
 
 
 def _can_be_late(

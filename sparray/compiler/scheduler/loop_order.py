@@ -40,9 +40,9 @@ def _loops_of(index: str, loops: Collection[str]) -> list[str]:
         return [index]
     part = names.derived(index)
     if isinstance(part, names.Block):
-        return [part.base]
+        return _loops_of(part.base, loops)
     if isinstance(part, names.Diagonal):
-        return [part.column, part.row]
+        return [*_loops_of(part.column, loops), *_loops_of(part.row, loops)]
     found = []
     for loop in loops:
         whole = names.derived(loop)

@@ -174,7 +174,8 @@ def _all_converted(problem: Problem, statistics: Statistics) -> Iterator[Option]
         convert = {}
         for access in read:
             spec = problem.specs[access.tensor]
-            if violated(order, constraints(access, spec, order)):
+            plain = spec.format.is_plain
+            if not plain or violated(order, constraints(access, spec, order)):
                 dimensions = range(spec.format.ndim)
                 wanted = sorted(dimensions, key=_places(access, order).__getitem__)
                 convert[access.tensor] = reordered(spec, wanted)

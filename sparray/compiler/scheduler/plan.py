@@ -162,23 +162,25 @@ def plan(problem: Problem, statistics: Statistics, vector_bytes: int) -> Plan:
     _check_diagonals(problem)
     _rewrite(planner)
     _sort_operands(planner)
-    if _is_packed(planner.problem, statistics):
-        _pack(planner)
-    else:
+    if can_assemble(planner.problem.output.format):
         _compute(planner, planner.problem, names.OUTPUT)
+    else:
+        _inherit_or_pack(planner)
     return Plan(problem, tuple(planner.steps), tuple(planner.reasons))
 
 
-def _is_packed(problem: Problem, statistics: Statistics) -> bool:
-    """Tell whether no kernel can make the result's levels."""
-    if can_assemble(problem.output.format):
-        return False
-    return best_candidate(problem, statistics) is None
+def _inherit_or_pack(planner: _Planner) -> None:
+    """Compute a result whose levels no kernel makes.
 
-
-def _pack(planner: _Planner) -> None:
-    """Compute the entries as a coordinate list, then make the result of it."""
+    It has an operand's pattern, and so that operand's levels; or its entries are
+    computed as a coordinate list, of which the result is made then.
+    """
     problem = planner.problem
+    candidate = best_candidate(problem, planner.statistics)
+    if candidate is not None:
+        direct = Option(problem, candidate, candidate.cost, {})
+        _append(planner, problem, direct, names.OUTPUT)
+        return
     ndim = problem.output.format.ndim
     listed = replace(problem.output, format=named_format("coo", ndim))
     made = planner.fresh()
