@@ -100,6 +100,7 @@ def _with_conversions(
     problem: Problem, statistics: Statistics, direct_only: bool
 ) -> Iterator[Option]:
     yield from _converted_operands(problem, statistics, direct_only)
+    yield from _laid_out_operands(problem, statistics)
     if not problem.output.format.is_dense:
         entries = result_entries(problem, statistics)
         yield from _converted_result(problem, statistics, direct_only, entries)
@@ -126,6 +127,31 @@ def _converted_operands(
             if candidate is not None:
                 cost = conversion_cost(statistics, spec, other) * stored
                 yield Option(changed, candidate, candidate.cost + cost, {name: other})
+
+
+def _laid_out_operands(problem: Problem, statistics: Statistics) -> Iterator[Option]:
+    """Yield an option for each sum's index: dense operands with it innermost.
+
+    A sum along contiguous memory runs in vector instructions; one that jumps from row
+    to row misses the cache at each step.
+    """
+    _, reductions = split_reductions(problem.assignment.value)
+    for index in dict.fromkeys(i for item in reductions for i in item.reduce.indices):
+        convert = {}
+        for access in accesses(problem.assignment.value):
+            spec = problem.specs[access.tensor]
+            if not spec.format.is_dense or access.indices.count(index) != 1:
+                continue
+            at = access.indices.index(index)
+            if spec.format.order[-1] != at:
+                order = [n for n in spec.format.order if n != at]
+                convert[access.tensor] = reordered(spec, [*order, at])
+        changed = _respecified(problem, convert)
+        candidate = best_candidate(changed, statistics) if convert else None
+        if candidate is not None:
+            elements = sum(statistics.positions[name][-1] for name in convert)
+            cost = candidate.cost + COSTS["transpose"] * elements
+            yield Option(changed, candidate, cost, convert)
 
 
 def _converted_result(
