@@ -152,6 +152,13 @@ def _decides_alone(
     reduced: frozenset[str],
     problem: Problem,
 ) -> bool:
+    for other in accesses(value):
+        # A located level may hold nothing where the source has an entry.
+        levels = problem.specs[other.tensor].format.levels
+        if other != access and any(
+            isinstance(level, Locatable) and not level.full for level in levels
+        ):
+            return False
     for index in order:
         walked, points = walked_at(value, index, problem)
         if index in reduced and walked:

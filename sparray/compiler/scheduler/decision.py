@@ -188,14 +188,19 @@ def _walks_loops(shape: _Shape, loops: Sequence[str], problem: Problem) -> bool:
     """Tell whether each level that must be walked has a loop of its own index.
 
     A column that follows from a diagonal and a row is known inside the row's loop only:
-    a sum over the rows cannot stand inside the loops of the result.
+    there has to be one, and a sum over the rows cannot stand inside the loops of the
+    result.
     """
     found = accesses(shape.merged)
     for index, parts in shape.parts.items():
         part = names.derived(parts[0])
-        if isinstance(part, names.Diagonal) and part.row in shape.reduced:
-            if index in problem.assignment.target.indices:
-                return False
+        if not isinstance(part, names.Diagonal):
+            continue
+        summed = part.row in shape.reduced
+        if summed and index in problem.assignment.target.indices:
+            return False
+        if part.row not in loops:
+            return False
     return all(
         level_index(problem.specs[access.tensor], access, depth) in loops
         for access in found
