@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sparray.dispatch import evaluate_expression
-from sparray.errors import ShapeError, UnsupportedError
+from sparray.errors import DTypeError, ShapeError, UnsupportedError
 from sparray.expression import Expression, assignment_expression
 from sparray.reductions import sum_over
 from sparray.results import wrap_result
@@ -116,8 +116,15 @@ def _as_operand(value: Any) -> "Operand | npt.NDArray[Any] | None":
         return cast("SparseArray", value)
     if isinstance(value, np.ndarray):
         return value
-    if isinstance(value, bool | int | float | complex | np.generic | list | tuple):
+    if isinstance(value, bool | int | float | complex | np.generic):
         return np.asarray(value)
+    if isinstance(value, list | tuple):
+        try:
+            return np.asarray(value)
+        except ValueError:
+            raise ShapeError(
+                "operand: expected nested lists of equal lengths, got lists that differ"
+            ) from None
     if type(value).__module__.startswith("scipy.sparse"):
         from sparray.convert import array
 
@@ -154,7 +161,12 @@ def _weak(given: Any, operand: Any, other: Any) -> Any:
         given, np.generic
     ):
         dtype = np.result_type(other.values.dtype, given)
-        return operand.astype(dtype)
+        try:
+            return np.asarray(given, dtype)
+        except OverflowError:
+            raise DTypeError(
+                f"operand: expected a number that {dtype} can hold, got {given}"
+            ) from None
     return operand
 
 

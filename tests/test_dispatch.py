@@ -212,9 +212,11 @@ def test_entries_that_cancel_stay_stored():
         lambda x: np.repeat(x, 2, axis=1)[:, ::2],
         lambda x: x[::-1][::-1],
         lambda x: x.astype(x.dtype.newbyteorder()),
-        lambda x: np.frombuffer(b"\0" + x.tobytes(), np.uint8)[1:]
-        .view(x.dtype)
-        .reshape(x.shape),
+        lambda x: (
+            np.frombuffer(b"\0" + x.tobytes(), np.uint8)[1:]
+            .view(x.dtype)
+            .reshape(x.shape)
+        ),
     ],
 )
 def test_any_layout_of_a_dense_operand(layout):
@@ -228,7 +230,7 @@ def test_any_layout_of_a_dense_operand(layout):
 @pytest.mark.parametrize("format", MATRICES)
 def test_extents_of_zero_and_one(shape, format):
     a = given(shape, format)
-    rows, columns = shape
+    _rows, columns = shape
     check_stages(Question("ij,jk->ik", (a, dense((columns, 2)))))
     check_stages(Question("ij,kj->ik", (a, sparse((2, columns), "csr"))))
     check_stages(Question("C[i,j] = A[i,j] + B[i,j]", (a, sparse(shape, "coo"))))

@@ -134,7 +134,8 @@ def from_buffers(
     levels : sequence of mapping of str to int32[:] or int64[:]
         Buffers of each level by role, outermost first: ``{}`` for a dense level,
         ``{"pos": ..., "crd": ...}`` for a compressed one, ``{"crd": ...}`` for a
-        singleton. All have one dtype.
+        singleton. All have one dtype, but for the ``mask`` of a bitmap level (bool)
+        and the ``crd`` of a structured one (uint8).
     values : dtype[positions]
         Value of each position of the innermost level.
     fill_value : scalar

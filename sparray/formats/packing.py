@@ -345,7 +345,10 @@ def _groups(
     keys = [parents, entries.coordinates]
     by_keys = sort_order(keys)
     if by_keys is None:
-        return np.cumsum(~equal_neighbours(keys, len(parents)))
+        first = ~equal_neighbours(keys, len(parents))
+        # Freed before the numbers are made: this is the most that checking takes.
+        del keys, parents, entries
+        return np.cumsum(first)
     ordered = [key[by_keys] for key in keys]
     groups = np.empty(len(parents), dtype=np.int64)
     groups[by_keys] = np.cumsum(~equal_neighbours(ordered, len(parents)))

@@ -1,6 +1,7 @@
 """NumPy's ``.npz`` archives, read without pickle and with every size checked first."""
 
 import contextlib
+import errno
 import math
 import os
 import struct
@@ -54,7 +55,9 @@ def refusing(path: Path, what: str) -> Iterator[None]:
         raise KernelMemoryError(
             f"{path}: expected {what} that fits in memory, got a larger one"
         ) from None
-    except _DAMAGE as error:
+    except (*_DAMAGE, OSError) as error:
+        if isinstance(error, OSError) and error.errno != errno.EINVAL:
+            raise  # the system's, but for a seek to where no file reaches
         raise FileFormatError(
             f"{path}: expected {what}, got a file that is damaged or another one "
             f"({type(error).__name__}: {error})"

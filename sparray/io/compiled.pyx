@@ -369,7 +369,7 @@ cdef int parse_line(
     int64_t *integers,
     const int64_t *extents,
     int64_t base,
-    bint may_overflow,
+    bint lenient,
 ) noexcept nogil:
     """Parse an entry; on an error the cursor is at the token that is wrong."""
     cdef int axis, status
@@ -390,7 +390,7 @@ cdef int parse_line(
         cursor[0] = p
         if kind == REAL or kind == COMPLEX:
             status = parse_real(&p, end, reals + axis)
-            if status == VALUE_OVERFLOW and may_overflow:
+            if status == VALUE_OVERFLOW and lenient:
                 status = OK
         else:
             status = parse_integer(&p, end, kind == UNSIGNED, integers)
@@ -399,6 +399,9 @@ cdef int parse_line(
         if p < end and not is_blank(p[0]) and p[0] != 10 and p[0] != 13:
             return BAD_VALUE
         cursor[0] = p
+    if kind == PATTERN and lenient:
+        while p < end and p[0] != 10:
+            p += 1
     while p < end and is_blank(p[0]):
         p += 1
     if p + 1 < end and p[0] == 13 and p[1] == 10:
@@ -420,7 +423,7 @@ cdef int parse_all(
     const int64_t *extents,
     int64_t base,
     int comment,
-    bint may_overflow,
+    bint lenient,
     Py_ssize_t *n_entries,
     Py_ssize_t *n_lines,
 ) noexcept nogil:
@@ -443,7 +446,7 @@ cdef int parse_all(
             status = parse_line(
                 &p, end, coords + n_entries[0], stride, n_coords, kind,
                 reals + (2 if kind == COMPLEX else 1) * n_entries[0],
-                integers + n_entries[0], extents, base, may_overflow,
+                integers + n_entries[0], extents, base, lenient,
             )
             if status != OK:
                 cursor[0] = p
@@ -466,7 +469,7 @@ def parse_lines(
     Py_ssize_t capacity,
     int64_t base,
     int comment,
-    bint may_overflow,
+    bint lenient,
 ):
     """Parse lines into arrays: see `sparray.io.interpreted_lines.parse_lines`."""
     cdef const unsigned char *begin
@@ -492,7 +495,7 @@ def parse_lines(
         status = parse_all(
             &cursor, begin + text.shape[0], first, coords.shape[1],
             <int>coords.shape[0], kind, first_real, first_integer, capacity,
-            first_extent, base, comment, may_overflow, &n_entries, &n_lines,
+            first_extent, base, comment, lenient, &n_entries, &n_lines,
         )
     return n_entries, n_lines, status, cursor - begin
 

@@ -8,12 +8,19 @@ import numpy as np
 import numpy.typing as npt
 
 from sparray.convert.entries import cast_values, convert_format, from_coords
-from sparray.formats.coordinates import Duplicates
+from sparray.formats.coordinates import Duplicates, as_coordinates
 from sparray.formats.format import Format
 from sparray.formats.named import as_format, named_format
 from sparray.sparse_array import SparseArray
 
-__all__ = ["Entries", "as_asked", "array_of_entries", "index_dtype_for", "mirror"]
+__all__ = [
+    "Entries",
+    "array_of_entries",
+    "as_asked",
+    "checked_entries",
+    "index_dtype_for",
+    "mirror",
+]
 
 sort_keys: Callable[..., bool] | None
 try:
@@ -50,6 +57,28 @@ class Entries:
 def index_dtype_for(extents: tuple[int, ...]) -> np.dtype[Any]:
     """Return int32 where every index fits it, else int64."""
     return np.dtype(np.int32 if max(extents, default=0) <= 2**31 - 1 else np.int64)
+
+
+def checked_entries(
+    coords: list[npt.NDArray[Any]], values: npt.NDArray[Any], shape: tuple[int, ...]
+) -> Entries:
+    """Return entries from outside, once each coordinate is known to be inside.
+
+    Raises
+    ------
+    CoordinateError, ShapeError
+        If one is not, or there are not as many coordinates as values.
+    """
+    # Taken as they are where that is right: the table would be a copy in int64.
+    inside = len(coords) == len(shape) and all(
+        row.shape == values.shape
+        and row.dtype.kind in "iu"
+        and (len(row) == 0 or (row.min() >= 0 and row.max() < extent))
+        for row, extent in zip(coords, shape, strict=False)
+    )
+    if not inside:
+        return Entries(list(as_coordinates(coords, shape, len(values))), values)
+    return Entries(coords, values)
 
 
 def array_of_entries(

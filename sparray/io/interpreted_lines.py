@@ -42,7 +42,7 @@ def parse_lines(
     capacity: int,
     base: int,
     comment: int,
-    may_overflow: bool,
+    lenient: bool,
 ) -> tuple[int, int, int, int]:
     """Parse one entry from each line that is not blank.
 
@@ -66,8 +66,9 @@ def parse_lines(
         What the first index is called: 0 or 1.
     comment : int
         The byte that comment lines begin with, or -1.
-    may_overflow : bool
-        Real numbers past the range of float64 are infinite, and not refused.
+    lenient : bool
+        Real numbers past the range of float64 are infinite, and what follows the
+        indices of kind 0 is skipped; else both are refused.
 
     Returns
     -------
@@ -80,7 +81,7 @@ def parse_lines(
     """
     text = bytes(text)
     n_entries = n_lines = offset = 0
-    parts = (coords, reals, integers, extents, kind, base, may_overflow)
+    parts = (coords, reals, integers, extents, kind, base, lenient)
     while offset < len(text):
         end = text.find(b"\n", offset)
         stop = len(text) if end < 0 else end
@@ -112,7 +113,7 @@ def _parse_line(
     extents: npt.NDArray[np.int64],
     kind: int,
     base: int,
-    may_overflow: bool,
+    lenient: bool,
 ) -> None:
     """Parse the indices and values of one line into column ``at``."""
     tokens = _TOKEN.finditer(line)
@@ -130,14 +131,14 @@ def _parse_line(
         token, start = _next(tokens, line, _BAD_VALUE)
         try:
             if kind in (_REAL_KIND, _COMPLEX):
-                reals[kind * at + part] = _parse_real(token, may_overflow)
+                reals[kind * at + part] = _parse_real(token, lenient)
             else:
                 integers[at] = _parse_integer(token, kind == _UNSIGNED)
         except ValueError:
             raise _WrongTokenError(_BAD_VALUE, start) from None
         except OverflowError:
             raise _WrongTokenError(_VALUE_OVERFLOW, start) from None
-    extra = next(tokens, None)
+    extra = None if kind == _PATTERN and lenient else next(tokens, None)
     if extra is not None:
         raise _WrongTokenError(_EXTRA, extra.start())
 
@@ -150,12 +151,12 @@ def _next(tokens: Any, line: bytes, missing: int) -> tuple[bytes, int]:
     return match.group(), match.start()
 
 
-def _parse_real(token: bytes, may_overflow: bool) -> float:
+def _parse_real(token: bytes, lenient: bool) -> float:
     if not _REAL.fullmatch(token):
         raise ValueError
     value = float(token)
     is_literal = token.lower().endswith((b"inf", b"infinity"))
-    if abs(value) == float("inf") and not is_literal and not may_overflow:
+    if abs(value) == float("inf") and not is_literal and not lenient:
         raise OverflowError
     return value
 

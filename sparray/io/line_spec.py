@@ -34,8 +34,9 @@ class LineSpec:
         What the first index is called.
     comment : bytes
         What comment lines begin with; empty where there are none.
-    may_overflow : bool
-        Numbers past the range of float64 are infinite, and not refused.
+    lenient : bool
+        Numbers past the range of float64 are infinite, and what follows the indices
+        of a pattern is skipped; else both are refused.
     fortran_exponents : bool
         Exponents may be written with a D.
     """
@@ -44,7 +45,7 @@ class LineSpec:
     field: str
     base: int = 1
     comment: bytes = b""
-    may_overflow: bool = False
+    lenient: bool = False
     fortran_exponents: bool = False
 
     @property
@@ -102,7 +103,9 @@ def complaint(spec: LineSpec, text: bytes, status: int, offset: int) -> str:
         hint = " (indices are from 1)" if spec.base and token == "'0'" else ""
         return f"expected {wanted}, got {got}{hint}"
     if number >= spec.n_numbers:
-        return f"expected {spec.n_numbers} numbers on the line, got {got} after them"
+        hint = " (permissive=True skips it)" if spec.kind == 0 else ""
+        wanted = f"{spec.n_numbers} numbers on the line"
+        return f"expected {wanted}, got {got} after them{hint}"
     if status == _VALUE_OVERFLOW:
         return f"expected a number that fits {_range_of(spec)}, got {got}"
     return f"expected {_value_of(spec)}, got {got}"

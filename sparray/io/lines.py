@@ -32,6 +32,7 @@ except ImportError:
 
 _FORTRAN_EXPONENT = re.compile(rb"([0-9.])[dD](?=[+-]?[0-9])")
 _FIRST_CAPACITY = 2**20
+_FEW = 2**16
 _LONGEST_ENTRY_BYTES = 128
 _MOST_EXTRA_BYTES = 2**20
 
@@ -85,7 +86,8 @@ def read_entries(
 def _check_count(source: TextSource, spec: LineSpec, n_expected: int) -> None:
     """Refuse a number of entries that cannot follow, before memory is taken."""
     most = (source.most_bytes_left + 1) // least_bytes(spec)
-    if n_expected > most:
+    # Of a few, the line where they end says more.
+    if n_expected > max(most, _FEW):
         source.refuse(
             f"expected at most {most} entries, which is what the file has room for, "
             f"got {n_expected} as their number"
@@ -158,7 +160,7 @@ class _Buffers:
             self._capacity,
             spec.base,
             spec.comment[0] if spec.comment else -1,
-            spec.may_overflow,
+            spec.lenient,
         )
 
     @property

@@ -44,7 +44,8 @@ def read_mtx(
         meaning only: a banner that begins with one percent sign, comments between
         entries, lines that end with a carriage return, exponents that Fortran wrote
         with a D, the upper triangle of a symmetric matrix in place of the lower one,
-        and real numbers past the range of float64, which become infinite.
+        values in a ``pattern`` file, which are skipped, and real numbers past the
+        range of float64, which become infinite.
 
     Returns
     -------
@@ -68,7 +69,7 @@ def read_mtx(
             header.shape if header.layout == "coordinate" else (),
             header.field,
             comment=b"%" if permissive else b"",
-            may_overflow=permissive,
+            lenient=permissive,
             fortran_exponents=permissive,
         )
         entries = read_entries(source, spec, header.n_entries)

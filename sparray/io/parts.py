@@ -12,7 +12,7 @@ from sparray.convert.entries import from_buffers
 from sparray.errors import FileFormatError, SparrayError
 from sparray.formats.coordinates import as_dtype, as_shape
 from sparray.formats.format import Format
-from sparray.io.description import Description
+from sparray.io.description import Description, naming
 from sparray.sparse_array import SparseArray
 
 __all__ = ["array_of_parts", "describe_parts", "parse_json", "parts_of_array"]
@@ -59,38 +59,39 @@ def array_of_parts(
     """
     header = _parse_header(path, text)
     lengths = header["buffers"]
-    buffers: Buffers = {}
 
-    def take(name: str) -> npt.NDArray[Any]:
+    def take(name: str, dtype: np.dtype[Any] | None = None) -> npt.NDArray[Any]:
         if name not in lengths:
-            raise FileFormatError(f"{path}: expected a buffer {name!r}, got none")
+            raise FileFormatError(f"expected a buffer {name!r}, got none")
         buffer = read(name)
+        if dtype is not None:
+            buffer = _restored(buffer, dtype)
         if buffer.shape != (lengths[name],):
             raise FileFormatError(
-                f"{path}: expected {lengths[name]} elements in buffer {name!r}, got "
-                f"shape {buffer.shape}"
+                f"expected {lengths[name]} elements in buffer {name!r}, got shape "
+                f"{buffer.shape}"
             )
         return buffer
 
-    try:
-        shape = as_shape(header["shape"])
-        format = Format.parse(header["format"], len(shape))
-        dtype = as_dtype(_named_dtype(header["dtype"]))
-        levels = []
-        for number, level in enumerate(format.levels):
-            buffers = {role: take(f"level{number}.{role}") for role in level.roles}
-            levels.append(buffers)
-        values = _restored(take("values"), dtype)
-        fill = _restored(take("fill_value"), dtype)
-        if len(fill) != 1:
-            raise FileFormatError(f"expected 1 fill value, got {len(fill)}")
-        return from_buffers(format, shape, levels, values, fill[0])
-    except FileFormatError:
-        raise
-    except SparrayError as error:
-        raise FileFormatError(
-            f"{path}: expected the buffers of an array ({error})"
-        ) from error
+    with naming(path):
+        try:
+            shape = as_shape(header["shape"])
+            format = Format.parse(header["format"], len(shape))
+            dtype = as_dtype(_named_dtype(header["dtype"]))
+            levels = [
+                {role: take(f"level{number}.{role}") for role in level.roles}
+                for number, level in enumerate(format.levels)
+            ]
+            values, fill = take("values", dtype), take("fill_value", dtype)
+            if len(fill) != 1:
+                raise FileFormatError(f"expected 1 fill value, got {len(fill)}")
+            return from_buffers(format, shape, levels, values, fill[0])
+        except FileFormatError:
+            raise
+        except SparrayError as error:
+            raise FileFormatError(f"expected the buffers of an array ({error})") from (
+                error
+            )
 
 
 def describe_parts(path: Path, text: str, kind: str) -> Description:
@@ -187,6 +188,6 @@ def _restored(values: npt.NDArray[Any], dtype: np.dtype[Any]) -> npt.NDArray[Any
         return values
     as_bits = dtype.kind not in _PLAIN_KINDS and values.dtype == f"u{dtype.itemsize}"
     as_pairs = dtype.kind == "c" and values.dtype == f"f{dtype.itemsize // 2}"
-    if as_bits or (as_pairs and len(values) % 2 == 0):
+    if values.ndim == 1 and (as_bits or (as_pairs and len(values) % 2 == 0)):
         return values.view(dtype)
     raise FileFormatError(f"expected values of {dtype}, got {values.dtype}")

@@ -17,6 +17,7 @@ from sparray.formats.coordinates import as_shape
 from sparray.formats.dense import Dense
 from sparray.formats.format import Format
 from sparray.io.archive import Archive
+from sparray.io.entries import array_of_entries, checked_entries
 from sparray.sparse_array import SparseArray
 
 __all__ = ["read_scipy", "scipy_format", "scipy_parts", "scipy_shape"]
@@ -166,10 +167,11 @@ def _coordinates(
 ) -> SparseArray:
     """Read coo of any number of dimensions; duplicates are added up."""
     if f"{prefix}coords" in archive.names:
-        coords: Any = _flat(archive, f"{prefix}coords", 2)
+        coords = list(_flat(archive, f"{prefix}coords", 2))
     else:
         coords = [_flat(archive, f"{prefix}{name}") for name in ("row", "col")]
-    return from_coords(coords, _flat(archive, f"{prefix}data"), shape)
+    values = _flat(archive, f"{prefix}data")
+    return array_of_entries(checked_entries(coords, values, shape), shape)
 
 
 def _blocks(

@@ -81,10 +81,10 @@ def write_mtx(
             elements = array.todense().reshape(-1, order="F")
             _write_entries(file, path, [], elements)
             return
-        coords, values = array.to_coords()
+        coords, values = _entries(array)
         sizes.append(len(values))
         file.write(_encode([*lines, " ".join(map(str, sizes))]))
-        _write_entries(file, path, list(coords), None if field else values)
+        _write_entries(file, path, coords, None if field else values)
 
 
 def write_tns(
@@ -124,8 +124,8 @@ def write_tns(
         if header:
             extents = " ".join(map(str, array.shape))
             file.write(_encode([str(array.ndim), extents]))
-        coords, values = array.to_coords()
-        _write_entries(file, path, list(coords), values, base=int(not zero_based))
+        coords, values = _entries(array)
+        _write_entries(file, path, coords, values, base=int(not zero_based))
 
 
 def write_smtx(path: str | os.PathLike[str], array: SparseArray) -> None:
@@ -178,6 +178,16 @@ def _encode(lines: list[str]) -> bytes:
     return "".join(f"{line}\n" for line in lines).encode()
 
 
+def _entries(
+    array: SparseArray,
+) -> tuple[list[npt.NDArray[Any]], npt.NDArray[Any]]:
+    """Return coordinates and values, those of ``coo`` as they are."""
+    if array.format.name == "coo" and array.ndim:
+        return [level["crd"] for level in array.levels], array.values
+    coords, values = array.to_coords()
+    return list(coords), values
+
+
 def _write_entries(
     file: BinaryIO,
     path: str | os.PathLike[str],
@@ -191,7 +201,7 @@ def _write_entries(
     with Progress(n_entries, f"writing {name}", "entries") as progress:
         for begin in range(0, n_entries, _CHUNK):
             part = slice(begin, begin + _CHUNK)
-            columns = [(row[part] + base).tolist() for row in coords]
+            columns = [(row[part].astype(np.int64) + base).tolist() for row in coords]
             if values is not None:
                 columns += _numbers(values[part])
             text = "".join(

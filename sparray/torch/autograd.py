@@ -162,13 +162,13 @@ def evaluate(
         None for a dense result.
     """
     evaluation = Evaluation(expression, patterns, format)
-    record = _record.get()
-    if record is not None:
-        record.append((evaluation, tuple(tensors)))
     if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors):
         made: torch.Tensor = _Evaluate.apply(evaluation, *tensors)  # type: ignore[no-untyped-call]
     else:
         made = evaluation.run(tensors)
+    record = _record.get()
+    if record is not None:
+        record.append((evaluation, tuple(tensors)))
     return made, evaluation.result
 
 

@@ -247,3 +247,24 @@ def test_a_large_pattern_is_kept_in_two_orders():
     torch.testing.assert_close(x.grad, y.grad)
     stored = elements != 0
     torch.testing.assert_close(W.grad.to_dense()[stored], reference.grad[stored])
+
+
+PADDED = ["bcsr(2, 2)", "ell", "dia", "bitmap"]
+
+
+@pytest.mark.parametrize("format", PADDED)
+def test_formats_that_kernels_do_not_read_are_converted(format):
+    elements = gapped(6, 8)
+    W = spt.tensor(elements, format, requires_grad=True)
+    x = full(8, 3).requires_grad_()
+    stored = elements != 0
+    for _ in range(2):
+        W.grad = x.grad = None
+        with spt.strict():
+            made = W @ x
+            made.backward(torch.ones_like(made))
+        torch.testing.assert_close(made, elements @ x)
+        torch.testing.assert_close(x.grad, elements.T @ torch.ones_like(made))
+        reference = torch.ones_like(made) @ x.detach().T
+        assert W.grad.format == W.format
+        torch.testing.assert_close(W.grad.to_dense()[stored], reference[stored])

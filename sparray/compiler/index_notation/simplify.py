@@ -140,11 +140,27 @@ def _reduce_once(expr: Reduce) -> Expr:
 def _apply_once(expr: Apply) -> Expr:
     """Apply the rules to a node whose operands are simplified."""
     row, operands = operator(expr.op), expr.operands
+    zero = _structural_zero(row, operands)
+    if zero is not None:
+        return zero
     if all(isinstance(child, Literal) for child in operands):
         return _fold(expr)
     if row.arity == 1:
         return _simplify_unary(row, operands[0])
     return _simplify_binary(row, *operands)
+
+
+def _structural_zero(row: Operator, operands: tuple[Expr, ...]) -> Expr | None:
+    """Return what an annihilator makes of a node, whatever else it holds.
+
+    Literals count too: an absent entry over an absent one is absent, not NaN.
+    """
+    for child in operands:
+        if isinstance(child, Literal) and _is_annihilator(child, row):
+            return _annihilated(child, row)
+    if row.name == "div" and is_zero(operands[0]):
+        return operands[0]
+    return None
 
 
 def _fold(expr: Apply) -> Expr:
@@ -168,8 +184,6 @@ def _simplify_binary(row: Operator, left: Expr, right: Expr) -> Expr:
     for literal, other in ((left, right), (right, left)):
         if not isinstance(literal, Literal):
             continue
-        if _is_annihilator(literal, row):
-            return _annihilated(literal, row)
         if _is_identity(literal, row) and row.result == "bool":
             return _truth(other)
         if _is_identity(literal, row) and _is_neutral(literal, other):
@@ -178,8 +192,6 @@ def _simplify_binary(row: Operator, left: Expr, right: Expr) -> Expr:
         return left
     if row.name == "sub" and is_zero(left) and _is_neutral(left, right):
         return simplify(Apply("neg", (right,)))
-    if row.name == "div" and is_zero(left):
-        return left
     return Apply(row.name, (left, right))
 
 

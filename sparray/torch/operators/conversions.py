@@ -11,7 +11,8 @@ from sparray.errors import DeviceError, UnsupportedError
 from sparray.expression import Expression, assignment_expression
 from sparray.formats.format import Format
 from sparray.formats.named import as_format, named_format
-from sparray.torch.autograd import check_operand, evaluate
+from sparray.torch.autograd import check_operand
+from sparray.torch.operators.operands import compute
 from sparray.torch.pattern import as_tensor_of
 from sparray.torch.table import implements
 from sparray.torch.tensor import SparseTensor
@@ -27,15 +28,17 @@ def _copy(ndim: int) -> Expression:
 
 def to_dense(tensor: SparseTensor) -> Tensor:
     """Return every element as a strided tensor, part of the graph."""
-    ndim = tensor.dim()
-    copy, format = _copy(ndim), named_format("dense", ndim)
-    pattern, fill = tensor.pattern, tensor.fill_value
-    made, _ = evaluate(copy, [tensor.values()], [pattern], format)
+    copy = _copy(tensor.dim())
+    format = named_format("dense", tensor.dim())
+    fill = tensor.fill_value
+    made: Tensor = compute(
+        copy, [SparseTensor(tensor.pattern, tensor.values())], format
+    )
     if fill == 0:
         return made
     # Not by arithmetic, which a fill value of NaN or inf would spoil.
-    is_stored, _ = evaluate(copy, [pattern.ones], [pattern], format)
-    return torch.where(is_stored, made, fill)
+    ones = SparseTensor(tensor.pattern, tensor.pattern.ones)
+    return torch.where(compute(copy, [ones], format), made, fill)
 
 
 def to_format(tensor: SparseTensor, format: str | Format) -> SparseTensor:

@@ -1,13 +1,17 @@
 """Tensors of both kinds as the operands of an expression."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import torch
 
 from sparray.errors import DTypeError, ShapeError, UnsupportedError
 from sparray.expression import Expression
+from sparray.formats.compressed import Compressed
+from sparray.formats.dense import Dense
 from sparray.formats.format import Format
+from sparray.formats.named import named_format
+from sparray.formats.singleton import Singleton
 from sparray.torch.autograd import check_operand, evaluate
 from sparray.torch.pattern import Pattern
 from sparray.torch.tensor import SparseTensor
@@ -30,7 +34,8 @@ def compute(
     Raises
     ------
     UnsupportedError
-        If an operand has a fill value, or there is no kernel.
+        If an operand has a fill value, or there is no kernel, not even for operands
+        converted to formats that all kernels read.
     """
     tensors: list[torch.Tensor] = []
     patterns: list[Pattern | None] = []
@@ -47,8 +52,49 @@ def compute(
             check_operand(expression.tensors[number], operand)
             tensors.append(operand)
             patterns.append(None)
-    values, pattern = evaluate(expression, tensors, patterns, format)
-    return values if pattern is None else SparseTensor(pattern, values)
+    if not _refused or _question(expression, patterns, format) not in _refused:
+        try:
+            values, pattern = evaluate(expression, tensors, patterns, format)
+        except UnsupportedError:
+            simpler = [_simpler(operand) for operand in operands]
+            if all(new is old for new, old in zip(simpler, operands, strict=True)):
+                raise
+            _refused.add(_question(expression, patterns, format))
+        else:
+            return values if pattern is None else SparseTensor(pattern, values)
+    return compute(expression, [_simpler(operand) for operand in operands], format)
+
+
+# What no kernel reads as it is: found out once, as planning takes a while.
+_refused: set[Hashable] = set()
+
+
+def _question(
+    expression: Expression,
+    patterns: Sequence[Pattern | None],
+    format: Format | None,
+) -> Hashable:
+    formats = (None if pattern is None else pattern.format for pattern in patterns)
+    return (expression, format, *formats)
+
+
+def _simpler(operand: torch.Tensor) -> torch.Tensor:
+    """Return a sparse tensor in a format that every kernel reads; the same if it is.
+
+    The pattern is converted once and kept; the values stay in the graph.
+    """
+    if not isinstance(operand, SparseTensor):
+        return operand
+    name = "csr" if operand.dim() == 2 else "csf"
+    levels = named_format(name, operand.dim()).levels
+    if all(isinstance(level, _READ_BY_ALL) for level in operand.format.levels) and (
+        len(operand.format.levels) == len(levels)
+    ):
+        return operand
+    return operand.to_format(name)
+
+
+_READ_BY_ALL = (Dense, Compressed, Singleton)
 
 
 def one_dtype(name: str, *operands: torch.Tensor) -> None:

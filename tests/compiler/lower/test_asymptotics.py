@@ -1,0 +1,83 @@
+"""How often loops run, counted by the loop IR interpreter."""
+
+import numpy as np
+import pytest
+from oracle_check import interpreted
+
+import sparray as sp
+from sparray.compiler.loop_ir import interpreter
+from sparray.dispatch import evaluate
+
+
+def iterations(subscripts, *operands, format=None):
+    """Return the iterations of all loops of all kernels."""
+    counter = {}
+    plain = interpreter.run
+
+    def counted(function, arguments):
+        plain(function, arguments, counter=counter)
+
+    with pytest.MonkeyPatch.context() as patch, interpreted(threads=1):
+        patch.setattr(interpreter, "run", counted)
+        evaluate(subscripts, *operands, format=format)
+    return sum(counter.values())
+
+
+def diagonal(n, entries, format, shape=None):
+    at = np.arange(entries)
+    return sp.from_coords([at, at], np.ones(entries), shape or (n, n), format)
+
+
+def grows(work, times):
+    """Tell by how much work grows from one size to the next."""
+    small, large = work
+    return large / small < times
+
+
+def test_sampled_products_grow_with_the_entries():
+    k = np.ones((40, 3)), np.ones((80, 3))
+    work = [
+        iterations("ij,ik,jk->ij", diagonal(n, 20, "csr"), dense, dense)
+        for n, dense in zip((40, 80), k, strict=True)
+    ]
+    assert grows(work, 2.2)
+    work = [
+        iterations("ij,ik,jk->ij", diagonal(80, e, "coo"), k[1], k[1]) for e in (20, 40)
+    ]
+    assert grows(work, 2.2)
+
+
+@pytest.mark.parametrize("subscripts", ["ij,j->i", "ij->i", "ij->", "ij,ij->ij"])
+def test_stored_rows_alone_count_where_rows_are_compressed(subscripts):
+    work = []
+    for n in (100, 10_000):
+        a = diagonal(n, 10, "dcsr")
+        others = {"ij,j->i": [np.ones(n)], "ij,ij->ij": [a.copy()]}.get(subscripts, [])
+        work.append(iterations(subscripts, a, *others))
+    assert work[0] == work[1] > 0
+
+
+def test_products_of_sparse_arrays_grow_with_their_products():
+    def work(n):
+        a = diagonal(n, n, "csr")
+        return iterations("ij,jk->ik", a, a)
+
+    assert grows((work(50), work(100)), 2.2)
+
+
+def test_conversions_grow_with_the_entries_and_rows():
+    csc = sp.Format.parse("csc", 2)
+
+    def work(n):
+        return iterations("ij->ij", diagonal(n, n, "csr"), format=csc)
+
+    assert grows((work(50), work(100)), 2.2)
+
+
+def test_an_intersection_ends_with_the_shorter_operand():
+    a, b = diagonal(1000, 3, "dcsr"), diagonal(1000, 1000, "dcsr")
+    assert iterations("ij,ij->ij", a, b) < 100
+
+
+def test_each_loop_is_counted():
+    assert iterations("ij->", diagonal(5, 5, "dcsr")) == 10

@@ -1,0 +1,207 @@
+"""What the scheduler decides, and why."""
+
+import numpy as np
+import pytest
+
+import sparray as sp
+from sparray.compiler.cin.printer import print_statement
+from sparray.compiler.pipeline import compile_problem
+from sparray.compiler.schedule.assemble import Assembly
+from sparray.compiler.scheduler.plan import KernelStep, SortStep
+from sparray.compiler.scheduler.temporaries import can_assemble, reordered
+from sparray.expression import assignment_expression, einsum_expression
+from sparray.formats import Format, named_format
+from sparray.planning import operands_plan
+
+N = 2000
+DENSE = np.ones((N, 40))
+VECTOR = np.ones(N)
+
+
+def entries(n=N, per_row=8, seed=0, format="csr", shape=None):
+    """A square array with a few entries in each row."""
+    rng = np.random.default_rng(seed)
+    rows, columns = np.arange(n).repeat(per_row), rng.integers(0, n, n * per_row)
+    shape = (n, n) if shape is None else shape
+    return sp.from_coords([rows, columns], np.ones(n * per_row), shape, format)
+
+
+CSR, CSC, COO = (entries(format=format) for format in ("csr", "csc", "coo"))
+DCSR = entries(format="dcsr")
+
+
+def plan(text, *operands, format=None):
+    expression = (
+        assignment_expression(text)
+        if "=" in text
+        else einsum_expression(text, len(operands))
+    )
+    ndim = len(expression.assignment.target.indices)
+    wanted = None if format is None else named_format(format, ndim)
+    return operands_plan(expression, operands, wanted).plan
+
+
+def schedules(*arguments, **named):
+    return [
+        step.decision.schedule if isinstance(step, KernelStep) else "sort"
+        for step in plan(*arguments, **named).steps
+    ]
+
+
+def test_products_with_a_dense_matrix_are_tiled():
+    (schedule,) = schedules("ij,jk->ik", CSR, DENSE)
+    assert schedule.startswith("reorder(i k j).tile(j, ")
+    assert schedule.endswith("parallelize(i).assemble(insert)")
+
+
+def test_a_product_of_csr_arrays_is_gustavsons():
+    assert schedules("ij,jk->ik", CSR, CSR) == [
+        "reorder(i k j).parallelize(i).assemble(append)"
+    ]
+
+
+def test_csr_by_csc_converts_the_second():
+    made = plan("ij,jk->ik", CSR, CSC)
+    convert, multiply = made.steps
+    assert convert.operands == ("B",)
+    assert convert.decision.problem.output.format == named_format("csr", 2)
+    assert convert.decision.assemble.way is Assembly.SCATTER
+    assert multiply.operands == ("A", convert.result)
+    assert any(reason.what.startswith("convert B to") for reason in made.reasons)
+
+
+def test_a_small_csr_by_csc_may_be_inner_products():
+    few = entries(4, 2)
+    steps = schedules("ij,jk->ik", few, few.to_format("csc"))
+    assert len(steps) == 1
+
+
+@pytest.mark.parametrize("second", [COO, DCSR])
+def test_rows_that_are_looked_up_are_made_locatable(second):
+    convert, multiply = plan("ij,jk->ik", second, second).steps
+    first, *_ = convert.decision.problem.output.format.levels
+    assert first.full
+    assert "reorder(i k j)" in multiply.decision.schedule
+
+
+def test_hypersparse_products_meet_along_the_summed_index():
+    n = 10**9
+    rng = np.random.default_rng(0)
+    many = sp.from_coords(
+        rng.integers(0, n, (2, 10**5)), np.ones(10**5), (n, n), "dcsr"
+    )
+    steps = schedules("ij,jk->ik", many, many)
+    assert any("reorder(k i j).accumulate()" in step for step in steps)
+    assert steps.count("sort") == 2
+
+
+def test_a_list_workspace_is_never_far_longer_than_its_content():
+    n = 10**9
+    few = sp.from_coords(np.ones((2, 1), int), [1.0], (n, n), "dcsr")
+    for step in plan("ij,jk->ik", few, few).steps:
+        if isinstance(step, KernelStep):
+            assert "where[list" not in print_statement(step.decision.statement)
+    assert "sort" in schedules("ij,jk->ik", few, few)
+
+
+def test_sampled_products_inherit_the_mask():
+    made = plan("ij,ik,jk->ij", CSR, DENSE, DENSE)
+    (step,) = made.steps
+    assert step.decision.assemble.way is Assembly.INHERIT
+    assert step.decision.assemble.source == "A"
+    assert "vectorize(k)" in step.decision.schedule
+    assert any("pattern of A" in reason.why for reason in made.reasons)
+
+
+def test_factors_leave_their_sum():
+    (step,) = plan("C[i,j] = A[i,k] * B[j,k] * M[i,j]", DENSE, DENSE, CSR).steps
+    assert "C[i,j] * w1" in sp.explain(
+        "C[i,j] = A[i,k] * B[j,k] * M[i,j]", A=DENSE, B=DENSE, M=CSR
+    )
+    assert step.decision.loops[-1].iterations < 10 * 8 * N * 40
+
+
+def test_sums_are_split_off_where_that_is_cheaper():
+    product, total = plan("C[i,j] = A[i,k] * B[k,j] + D[i,j]", CSR, CSR, CSR).steps
+    assert "reorder(i k j)" in product.decision.schedule
+    assert total.operands == ("C", product.result)
+    (fused,) = plan("y[i] = A[i,j] * x[j] + b[i]", CSR, VECTOR, VECTOR).steps
+    assert fused.decision.schedule == "reorder(i j).parallelize(i).assemble(insert)"
+
+
+def test_a_sum_that_is_a_number_is_computed_once():
+    first, second = plan("C[i,j] = A[i,j] * sum(k, x[k])", CSR, VECTOR).steps
+    assert first.decision.problem.output.format.ndim == 0
+    assert second.decision.assemble.way is Assembly.INHERIT
+
+
+def test_an_operand_is_converted_once():
+    made = plan("C[i,j] = A[i,k] * B[k,j] + A[i,k] * D[k,j]", CSR, CSC, CSC)
+    sources = [step.operands for step in made.steps if isinstance(step, KernelStep)]
+    assert len([names for names in sources if names == ("B",)]) == 1
+
+
+def test_conversions_end():
+    for source in (CSR, CSC, COO, DCSR):
+        for format in ("csr", "csc", "coo", "dcsr", "dcsc", "dense"):
+            assert len(schedules("ij->ij", source, format=format)) <= 3
+    assert schedules("ij->ij", CSR, format="csc") == ["reorder(i j).assemble(scatter)"]
+
+
+def test_entries_out_of_order_are_sorted():
+    array = sp.from_coords([[0], [1], [2]], [1.0], (3, 3, 3), "csf")
+    steps = plan("ijk->kji", array, format="csf")
+    assert [isinstance(step, SortStep) for step in steps.steps] == [False, True, False]
+    assert any("no loop order" in reason.why for reason in steps.reasons)
+
+
+def test_plans_are_deterministic():
+    arguments = ("C[i,j] = A[i,k] * B[k,j] + D[i,j]", COO, CSC, DCSR)
+    assert len({str(schedules(*arguments)) for _ in range(5)}) == 1
+    assert len({str(plan(*arguments).reasons) for _ in range(5)}) == 1
+
+
+def test_every_decision_has_a_reason():
+    for text, operands in (
+        ("ij,jk->ik", (CSR, DENSE)),
+        ("ij,jk->ik", (CSR, CSC)),
+        ("C[i,j] = A[i,k] * B[k,j] + D[i,j]", (CSR, CSR, CSR)),
+    ):
+        made = plan(text, *operands)
+        for step in made.steps:
+            if isinstance(step, KernelStep):
+                told = {reason.what for reason in step.decision.reasons}
+                assert all(
+                    str(command) in told
+                    for command in step.decision.commands
+                    if not str(command).startswith("reorder")
+                )
+                assert any(what.startswith("loop order") for what in told)
+                assert any(what.startswith("assemble by") for what in told)
+        assert all(reason.why for reason in made.reasons)
+
+
+def test_assumed_sizes_serve_where_there_are_no_operands():
+    expression = einsum_expression("ij,jk->ik", 2)
+    problem = operands_plan(expression, (CSR, DENSE)).plan.problem
+    (kernel,) = compile_problem(problem, 32).kernels
+    assert "tile(j, " in kernel.decision.schedule
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("(i, j) -> (i: dense, j: compressed)", True),
+        ("(i, j) -> (i: compressed, j: dense)", False),
+        ("(i, j) -> (i: dense, j: dense)", True),
+        ("(i, j, k) -> (i: dense, j: compressed, k: dense)", False),
+    ],
+)
+def test_what_a_result_may_be(text, expected):
+    format = Format.parse(text)
+    assert can_assemble(format) is expected
+    expression = einsum_expression("ij,jk->ik", 2)
+    spec = operands_plan(expression, (CSR, DENSE)).plan.problem.operands[0][1]
+    other = reordered(type(spec)(format, "float64"), format.order[::-1]).format
+    assert can_assemble(other)
+    assert (other.levels == format.levels) is expected

@@ -1,0 +1,71 @@
+"""The kernels that are used most, at every stage, as text.
+
+For vectors of 32 bytes and assumed sizes, so that every machine prints the same.
+"""
+
+import pytest
+
+from sparray._kernels.render import render_module
+from sparray.compiler.cin.printer import print_statement
+from sparray.compiler.index_notation.printer import print_assignment
+from sparray.compiler.pipeline import compile_problem
+from sparray.compiler.problem import Problem, TensorSpec
+from sparray.expression import assignment_expression
+from sparray.formats import named_format
+
+KERNELS = {
+    "spmv_csr": ("y[i] = A[i,j] * x[j]", "csr dense", "dense"),
+    "spmm_csr": ("C[i,j] = A[i,k] * B[k,j]", "csr dense", "dense"),
+    "spgemm_csr": ("C[i,j] = A[i,k] * B[k,j]", "csr csr", "csr"),
+    "sddmm_csr": ("C[i,j] = M[i,j] * A[i,k] * B[j,k]", "csr dense dense", "csr"),
+    "add_csr_csr": ("C[i,j] = A[i,j] + B[i,j]", "csr csr", "csr"),
+    "mttkrp_csf": ("A[i,r] = T[i,j,k] * B[j,r] * C[k,r]", "csf dense dense", "dense"),
+    "csr_to_csc": ("C[i,j] = A[i,j]", "csr", "csc"),
+    "sum_rows_coo": ("y[i] = A[i,j]", "coo", "dense"),
+}
+
+
+def kernel(name):
+    """Return the only kernel of a named problem, in float32 with int32 indices."""
+    text, formats, result = KERNELS[name]
+    expression = assignment_expression(text)
+    ndims = {number: len(access.indices) for access, number in expression.axes}
+    specs = tuple(
+        (
+            operand,
+            TensorSpec(
+                named_format(formats.split()[number], ndims[number]),
+                "float32",
+                "int64" if formats.split()[number] == "dense" else "int32",
+            ),
+        )
+        for operand, number in expression.operands
+    )
+    ndim = len(expression.assignment.target.indices)
+    index_dtype = "int64" if result == "dense" else "int32"
+    output = TensorSpec(named_format(result, ndim), "float32", index_dtype)
+    compiled = compile_problem(Problem(expression.assignment, specs, output), 32)
+    (made,) = compiled.kernels
+    return made
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_every_stage_as_text(name, golden):
+    made = kernel(name)
+    decision = made.decision
+    stages = [
+        f"{command}\n{print_statement(stage)}"
+        for command, stage in zip(
+            ("", *decision.commands), decision.stages, strict=True
+        )
+    ]
+    parts = {
+        "index notation": print_assignment(decision.problem.assignment),
+        "problem": decision.problem.describe(),
+        "CIN": "\n".join(stages).strip(),
+        "schedule": decision.schedule,
+        "loop IR": made.loops,
+        "Cython": render_module(made.functions, made.header),
+    }
+    text = "\n\n".join(f"==== {title} ====\n{body}" for title, body in parts.items())
+    golden(f"kernels/{name}.txt", text.rstrip() + "\n")

@@ -1,0 +1,212 @@
+"""Inputs from public bug reports, as far as expressions, operators and sums reach.
+
+Each case is answered here, at the boundary (`test_cases_boundary.py`), or is listed
+with the area that will answer it: none is left out silently.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from bug_reports import CASES, numbers, operand, reference
+
+import sparray as sp
+from sparray.errors import UnsupportedError
+from sparray.formats import Format, named_format
+
+CSF = "(i, j) -> (i: compressed, j: compressed)"
+
+ANSWERS = {
+    "case_025": lambda A, B: (A @ B).todense()[[2, 0]],
+    "case_045": lambda A, d: sp.compute(
+        "C[i,j,k] = A[i,j] * d[k]", A=A, d=d.ravel()
+    ),
+    "case_047": lambda A, d: sp.compute(
+        "C[n,i,j] = A[z,i,j] * d[n,y,j]", A=A, d=d
+    ),
+    "case_050": lambda A, d: A * d,
+    "case_054": lambda A: np.concatenate(
+        [[sp.compute("c = sum((i, j), A[i,j] + 1)", A=A)],
+         sp.compute("c[j] = sum(i, A[i,j] + 1)", A=A)]
+    ),
+    "case_056": lambda A, B: A * B,
+    "case_058": lambda X: sp.compute(
+        "C[i,j] = G[i,j] * (1 - G[j,i])", G=sp.einsum("ki,kj->ij", X, X)
+    ),
+    "case_060": lambda A, B: A * B,
+    "case_061": lambda A: sp.compute("C[i,j] = A[i,j] ** 0", A=A),
+    "case_064": lambda A: A + A + A + A + A + A + A + A,
+    "case_065": lambda A, B: (A + B).astype("float32"),
+    "case_069": lambda B, C: B + C.T,
+    "case_071": lambda A: A @ A.T,
+    "case_073": lambda A: A.sum(0),
+    "case_075": lambda A: A.sum(()),
+    "case_077": lambda A: A.sum(1),
+    "case_081": lambda A: A.sum(1),
+    "case_092": lambda v, L: sp.einsum("i,ijk->jk", v, L),
+    "case_093": lambda A, B: sp.compute(
+        "C[b,c,i,j] = sum(k, A[b,i,k] * B[c,k,j])",
+        A=A.todense()[:, 0], B=sp.array(B.todense()[0], format="coo"),
+    ),
+    "case_098": lambda G, p: sp.einsum("ijk,i->jk", G, p, format=CSF),
+    "case_104": lambda B, c: sp.einsum("ijk,k->ij", B, c, format="dense"),
+    "case_105": lambda B, c: sp.einsum("jik,k->ij", B, c),
+    "case_108": lambda A, B: A @ B,
+    "case_110": lambda A, B: A @ B,
+    "case_144": lambda A: (A + A).sum(0),
+}  # fmt: skip
+
+AT_THE_BOUNDARY = {
+    f"case_{number}"
+    for number in (
+        "001 003 005 007 009 012 014 015 018 019 021 022 023 048 126 127".split()
+    )
+}
+BELOW = {"case_019", "case_021", "case_067", "case_082", "case_142"}
+ELSEWHERE = {
+    "indexing": "024 028 029 031 032 034 036 038 040 042 121".split(),
+    "fill values": "070 119".split(),
+    "other reductions": "078 083 084 087 089".split(),
+    "joining": "116 118".split(),
+    "diagonals": "122 124".split(),
+    "gradients, in tests/torch": "130 132 134 136".split(),
+    "softmax": "139 141".split(),
+}
+
+
+def setup(case, form):
+    """Make a case's operands in a format; NumPy arrays stay what they are."""
+    made = {}
+    for name, entry in case["setup"].items():
+        if entry["given"] == "numpy":
+            made[name] = reference(entry)
+        else:
+            array = operand(entry)
+            named = form if form != "csr" or array.ndim >= 2 else "csf"
+            made[name] = array.to_format(named)
+    return made
+
+
+@pytest.mark.parametrize("form", ["coo", "csr", "csf"])
+@pytest.mark.parametrize("case_id", ANSWERS)
+def test_answers(case_id, form):
+    case = CASES[case_id]
+    found = ANSWERS[case_id](**setup(case, form))
+    if isinstance(found, sp.SparseArray):
+        found = found.todense()
+    expected = case["expected"]
+    assert np.shape(found) == tuple(expected["shape"])
+    assert np.asarray(found).dtype == expected["dtype"]
+    np.testing.assert_array_equal(
+        found, np.array(numbers(expected["values"])).reshape(expected["shape"])
+    )
+
+
+def test_every_case_has_its_place():
+    elsewhere = {f"case_{n}" for numbers in ELSEWHERE.values() for n in numbers}
+    assert {*ANSWERS, *AT_THE_BOUNDARY, *BELOW, *elsewhere} == set(CASES)
+    assert not elsewhere & {*ANSWERS, *AT_THE_BOUNDARY, *BELOW}
+
+
+def test_case_019_the_sum_of_a_shape_beyond_2_32():
+    case = CASES["case_019"]
+    assert operand(case["setup"]["A"]).sum() == case["expected"]["sum"]
+
+
+@pytest.mark.parametrize("form", ["coo", "csf"])
+def test_case_021_the_sum_over_64_dimensions(form):
+    case = CASES["case_021"]
+    assert operand(case["setup"]["A"]).to_format(form).sum() == case["expected"]["sum"]
+
+
+def test_case_067_what_is_not_stored_annihilates_nan():
+    # NumPy's answer has NaN; ours is the documented rule of `sparray.einsum`.
+    made = setup(CASES["case_067"], "coo")
+    result = made["A"] * made["d"]
+    assert result.nnz == 0
+    assert result.todense().tolist() == [[0.0, 0.0], [0.0, 0.0]]
+
+
+@pytest.mark.parametrize("form", ["coo", "csf"])
+def test_case_082_nothing_stored_in_a_huge_shape(form):
+    case = CASES["case_082"]
+    result = operand(case["setup"]["A"]).to_format(form).sum(0)
+    assert result.shape == tuple(case["expected"]["shape"])
+    assert result.nnz == 0
+
+
+def test_case_110_the_pattern_is_that_of_the_operands():
+    made = setup(CASES["case_110"], "csr")
+    assert {(made["A"] @ made["B"]).nnz for _ in range(3)} == {4}
+
+
+def test_case_092_every_mixture_of_sparse_and_dense():
+    case = CASES["case_092"]
+    sparse = setup(case, "coo")
+    dense = {name: array.todense() for name, array in sparse.items()}
+    expected = np.array(numbers(case["expected"]["values"]))
+    for v in (sparse["v"], dense["v"]):
+        for tensor in (sparse["L"], dense["L"]):
+            found = sp.einsum("i,ijk->jk", v, tensor)
+            found = found if isinstance(found, np.ndarray) else found.todense()
+            np.testing.assert_array_equal(found, expected)
+
+
+def test_case_093_operators_name_what_does_it():
+    made = setup(CASES["case_093"], "coo")
+    with pytest.raises(ValueError, match="1 or 2 dimensions"):
+        made["A"] @ made["B"]
+
+
+def test_case_047_broadcasting_extents_of_one_is_refused_by_name():
+    made = setup(CASES["case_047"], "coo")
+    with pytest.raises(UnsupportedError, match="name the dimensions"):
+        made["A"] * made["d"]
+
+
+def test_case_142_processes_that_meet_in_an_empty_cache(tmp_path):
+    case = CASES["case_142"]
+    program = (
+        "import json, sys, numpy as np, sparray as sp\n"
+        "given = json.loads(sys.argv[1])\n"
+        "A = sp.array(np.array(given['A']['data']), format=sys.argv[2])\n"
+        "print(json.dumps((A @ np.array(given['x']['data'])).tolist()))\n"
+    )
+    # A format for which the package has no kernel built in.
+    format = "(i, j) -> (j: compressed, i: compressed)"
+    environment = {**os.environ, "SPARRAY_CACHE_DIR": str(tmp_path / "cache")}
+    arguments = [sys.executable, "-c", program, json.dumps(case["setup"]), format]
+    workers = [
+        subprocess.Popen(arguments, env=environment, stdout=subprocess.PIPE, text=True)
+        for _ in range(8)
+    ]
+    answers = [worker.communicate(timeout=120)[0] for worker in workers]
+    assert [json.loads(answer) for answer in answers] == [
+        case["expected"]["values"]
+    ] * 8
+
+
+def test_case_144_threads_that_allocate_results():
+    array = setup(CASES["case_144"], "csr")["A"]
+    expected = (array + array).sum(0)
+
+    def work(_):
+        results = [(array + array).sum(0) for _ in range(200)]
+        return all(np.array_equal(result, expected) for result in results)
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(work, range(8)))
+
+
+def test_results_have_the_formats_asked_for():
+    made = setup(CASES["case_098"], "csf")
+    result = sp.einsum("ijk,i->jk", made["G"], made["p"], format=CSF)
+    assert result.format == Format.parse(CSF)
+    made = setup(CASES["case_025"], "csr")
+    assert sp.einsum("ij,jk->ik", made["A"], made["B"], format="csc").format == (
+        named_format("csc", 2)
+    )

@@ -1,0 +1,143 @@
+"""Python's operators on arrays."""
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+import sparray as sp
+from sparray.errors import DTypeError, ShapeError, SparrayError, UnsupportedError
+
+RNG = np.random.default_rng(0)
+# Adding 0 leaves no negative zero.
+A = np.round(RNG.normal(size=(6, 5)) * 3) * (RNG.random((6, 5)) < 0.4) + 0.0
+B = np.round(RNG.normal(size=(6, 5)) * 3) * (RNG.random((6, 5)) < 0.4) + 0.0
+X = np.arange(5.0)
+
+
+def same(found, expected):
+    if isinstance(found, sp.SparseArray):
+        found = found.todense()
+    np.testing.assert_array_equal(found, expected)
+    assert np.asarray(found).dtype == np.asarray(expected).dtype
+
+
+@pytest.mark.parametrize("format", ["csr", "coo"])
+def test_operators_of_two_arrays(format):
+    a, b = sp.array(A, format=format), sp.array(B, format=format)
+    same(a + b, A + B)
+    same(a - b, A - B)
+    same(a * b, A * B)
+    same(a @ b.T, A @ B.T)
+    assert (a + b).format == a.format
+
+
+def test_operators_with_dense_arrays_on_either_side():
+    a = sp.array(A)
+    same(a + B, A + B)
+    same(B + a, A + B)
+    same(B - a, B - A)
+    same(a * B, A * B)
+    same(B * a, A * B)
+    assert isinstance(a + B, np.ndarray)
+    assert isinstance(a * B, sp.SparseArray)
+    same(a @ X, A @ X)
+    same(np.arange(6.0) @ a, np.arange(6.0) @ A)
+    same(a @ B.T, A @ B.T)
+    same(B.T @ a, B.T @ A)
+
+
+def test_operators_with_numbers():
+    a = sp.array(A)
+    for found, expected in (
+        (2 * a, 2 * A), (a * 2, 2 * A), (a / 2, A / 2), (-a, -A), (abs(a), abs(A))
+    ):  # fmt: skip
+        assert isinstance(found, sp.SparseArray)
+        assert found.nnz == a.nnz
+        same(found, expected)
+    same(a + 1, A + 1)
+    same(1 - a, 1 - A)
+
+
+def test_python_numbers_are_weak():
+    small = sp.array(A.astype("int8"))
+    same(small * 2, A.astype("int8") * 2)
+    same(small * 2.0, A.astype("int8") * 2.0)
+    same(sp.array(A.astype("float32")) * 2.5, A.astype("float32") * 2.5)
+    same(sp.array(A != 0) * 2, (A != 0) * 2)
+    with pytest.raises(DTypeError, match="300"):
+        small * 300
+
+
+def test_operators_with_scipy_and_lists():
+    a = sp.array(A)
+    same(a + scipy.sparse.csr_array(B), A + B)
+    same(a @ X.tolist(), A @ X)
+    with pytest.raises(ShapeError, match="lists of equal lengths"):
+        a @ [[1.0], [1.0, 2.0]]
+    with pytest.raises(DTypeError):
+        a @ np.array(["x"] * 5)
+    with pytest.raises(TypeError):
+        a @ "text"
+    with pytest.raises(TypeError):
+        a + None
+
+
+def test_rows_are_broadcast():
+    a = sp.array(A)
+    same(a * X, A * X)
+    same(X + a, A + X)
+
+
+def test_shapes_that_do_not_fit():
+    a = sp.array(A)
+    with pytest.raises(ShapeError, match=r"\(6, 5\) and \(5, 6\)"):
+        a + sp.array(B.T)
+    with pytest.raises(UnsupportedError, match="name the dimensions"):
+        a + sp.array(B[:1])
+    with pytest.raises(ShapeError):
+        a @ sp.array(B)
+    with pytest.raises(ShapeError, match="1 or 2 dimensions, got 2 and 3"):
+        a @ np.ones((5, 5, 5))
+
+
+def test_division():
+    a = sp.array(A)
+    same(a / (abs(B) + 1), A / (abs(B) + 1))
+    # An entry that is not stored is 0 whatever divides it, nothing included.
+    with np.errstate(all="ignore"):
+        expected = np.where(A, A / B, 0.0)
+    found = a / sp.array(B)
+    assert found.nnz == a.nnz
+    same(found, expected)
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1, -1, (0, 1), ()])
+def test_sums(axis):
+    same(sp.array(A).sum(axis), A.sum(axis))
+    same(sp.sum(sp.array(A, format="coo"), axis), A.sum(axis))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int8", "uint8", "bool", "complex64"])
+def test_sums_of_any_dtype(dtype):
+    values = abs(A).astype(dtype)
+    same(sp.array(values).sum(1), values.sum(1))
+
+
+def test_sums_over_axes_that_are_not_there():
+    a = sp.array(A)
+    with pytest.raises(ShapeError, match="from -2 to 1, got 2"):
+        a.sum(2)
+    with pytest.raises(ShapeError, match="each axis once"):
+        a.sum((0, -2))
+
+
+def test_numpy_functions_do_not_densify():
+    with pytest.raises((SparrayError, TypeError)):
+        np.add(A, sp.array(A))
+
+
+def test_operators_without_dimensions():
+    a = sp.array(3.0)
+    same(a * 2.0, np.float64(6.0))
+    same(a + sp.array(1.0), np.float64(4.0))
+    same(a.sum(), 3.0)
