@@ -264,13 +264,27 @@ def test_diagonals(format):
         evaluate("ii->", a)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(i, j) -> (i: compressed, j: dense)",
+        "bcsr(2, 2)",
+        "dia",
+        "ell",
+        "bitmap",
+        "(i, j) -> (i: dense, j: hashed)",
+    ],
+)
+def test_a_result_whose_levels_no_kernel_assembles(text):
+    format = Format.parse(text, 2)
+    a, b = sparse((5, 7)), sparse((7, 5))
+    result = evaluate("ij,jk->ik", a, b, format=format)
+    assert result.format == format
+    check_buffers(format, result.shape, result._levels, result.values)
+    assert np.allclose(densify(result), a.todense() @ b.todense())
+
+
 # Refusals.
-
-
-def test_a_result_with_a_dense_level_below_a_compressed_one():
-    format = Format.parse("(i, j) -> (i: compressed, j: dense)")
-    with pytest.raises(UnsupportedError, match="dense levels stand above all others"):
-        evaluate("ij->ij", sparse((3, 3)), format=format)
 
 
 def test_shapes_that_do_not_fit():
