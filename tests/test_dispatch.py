@@ -421,3 +421,60 @@ def test_try_compiled_says_where_nothing_compiles():
     made = try_compiled(expression, [a], csc)
     assert made is not None
     check_result(Question("C[i,j] = A[i,j]", (a,), csc), made)
+
+
+# Other reductions, and sums inside of sums.
+
+
+@pytest.mark.parametrize("dtype", ["float64", "int32"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "y = max(j, x[j])",
+        "y = min(j, -x[j])",
+        "y = prod(j, x[j])",
+        "y[i] = max(j, B[i,j])",
+        "y[j] = min(i, B[i,j])",
+        "y[j] = 2 * prod(i, B[i,j])",
+        "y[j] = all(i, B[i,j])",
+        "y[i,j] = S[i,j] * max(k, B[i,k])",
+        "y[i,j] = max(k, S[i,j] * B[i,k])",
+        "y[i] = min(j, z[j]) + x[i]",
+        "y[i] = prod(j, z[j]) * x[i]",
+        "y[j] = prod(i, z[i] * x[j])",
+    ],
+)
+def test_reductions_start_from_their_identity(text, dtype):
+    known = {
+        "x": np.array([-3, -2, -5]),
+        "B": -1 - np.arange(9).reshape(3, 3),
+        "S": sparse((3, 3), seed=6),
+        "z": np.zeros(0),
+    }
+    tensors = assignment_expression(text).tensors
+    operands = tuple(known[name].astype(dtype) for name in tensors)
+    check_stages(Question(text, operands))
+
+
+def test_a_reduction_to_which_absent_entries_count():
+    with pytest.raises(UnsupportedError, match="stores sparsely, got a reduction"):
+        text = assignment_expression("y[i] = max(j, A[i,j])")
+        evaluate_expression(text, [sparse((3, 4))])
+
+
+@pytest.mark.parametrize("format", ["csr", "coo", "dense"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "y = sum(i, x[i] * abs(sum(j, A[i,j])))",
+        "y = sum(i, x[i] * sum(j, A[i,j]))",
+        "y[i] = sum(j, A[i,j] * sum(k, A[k,j]))",
+        "y[i] = sum(j, A[i,j] * sum(k, A[k,j] * sum(l, A[k,l])))",
+        "y[i,j] = A[i,j] * sum(k, x[k] * abs(sum(l, A[k,l])))",
+        "y = sum(i, sum(j, A[i,j]))",
+    ],
+)
+def test_sums_inside_of_sums(text, format):
+    known = {"x": np.arange(1.0, 5), "A": given((4, 4), format, 5)}
+    tensors = assignment_expression(text).tensors
+    check_stages(Question(text, tuple(known[name] for name in tensors)))

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from sparray.convert import array
 from sparray.dispatch import evaluate_expression
-from sparray.errors import ExpressionError
+from sparray.errors import ExpressionError, ShapeError
 from sparray.expression import (
     Expression,
     assignment_expression,
@@ -36,7 +36,12 @@ def as_operand(argument: str, value: Any) -> Operand:
     if module in ("scipy", "torch") or hasattr(value, "__sparray__"):
         made = array(value, copy=False)
         return made.todense() if made.format.is_dense else made
-    dense = np.asarray(value)
+    try:
+        dense = np.asarray(value)
+    except ValueError:
+        raise ShapeError(
+            f"{argument}: expected nested lists of equal lengths, got lists that differ"
+        ) from None
     as_dtype(dense.dtype, argument)
     return dense
 

@@ -12,7 +12,7 @@ that one multiplication gives exactly.
 
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from libc.math cimport HUGE_VAL, NAN, isinf
-from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
 cdef extern from *:
@@ -21,23 +21,35 @@ cdef extern from *:
     static inline int sparray_leading_zeros(unsigned long long x)
     { return __builtin_clzll(x); }
 
-    /* Whether 8 characters are digits, and the number they are: two characters, then
-       four, then eight at a time. Written for little-endian machines; on others no. */
+    /* How many of 8 characters are digits before the first that is none, and their
+       number: two digits, then four, then eight at a time, after those that are there
+       were moved to the end and zeros put before them. */
     static inline int sparray_eight_digits(const unsigned char *p,
                                            unsigned long long *number)
     {
     #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-        unsigned long long x;
+        unsigned long long x, others;
+        int count = 8;
         memcpy(&x, p, 8);
-        if (((x + 0x4646464646464646ULL) | (x - 0x3030303030303030ULL))
-            & 0x8080808080808080ULL)
-            return 0;
-        x = ((x & 0x0F0F0F0F0F0F0F0FULL) * (10 * 256 + 1)) >> 8;
+        x ^= 0x3030303030303030ULL;
+        others = ((x & 0x7F7F7F7F7F7F7F7FULL) + 0x7676767676767676ULL) | x;
+        others &= 0x8080808080808080ULL;
+        if (others) {
+            count = __builtin_ctzll(others) >> 3;
+            if (count == 0)
+                return 0;
+            x <<= 8 * (8 - count);
+        }
+        x = (x * (10 * 256 + 1)) >> 8;
         x = ((x & 0x00FF00FF00FF00FFULL) * (100 * 65536ULL + 1)) >> 16;
         *number = ((x & 0x0000FFFF0000FFFFULL) * (10000 * 4294967296ULL + 1)) >> 32;
-        return 1;
+        return count;
     #else
-        return 0;
+        int count = 0;
+        *number = 0;
+        while (count < 8 && p[count] >= '0' && p[count] <= '9')
+            *number = 10 * *number + (p[count++] - '0');
+        return count;
     #endif
     }
     """
@@ -74,6 +86,7 @@ cdef enum:
 cdef uint64_t[651] power_high
 cdef uint64_t[651] power_low
 cdef double[23] exact_power
+cdef uint64_t[9] whole_power
 
 ctypedef fused Index:
     int32_t
@@ -96,6 +109,8 @@ def _fill_tables():
         power_low[q - LEAST_POWER] = bits & 0xFFFFFFFFFFFFFFFF
     for q in range(23):
         exact_power[q] = 10.0**q
+    for q in range(9):
+        whole_power[q] = 10**q
 
 
 _fill_tables()
@@ -190,10 +205,16 @@ cdef inline const unsigned char *parse_digits(
     const unsigned char *p, const unsigned char *end, unsigned long long *w
 ) noexcept nogil:
     """Append digits to a number, modulo 2**64, and return where they end."""
-    cdef unsigned long long eight = 0
-    while end - p >= 8 and eight_digits(p, &eight):
-        w[0] = 100000000 * w[0] + eight
-        p += 8
+    cdef unsigned long long part = 0
+    cdef int count
+    while end - p >= 8:
+        count = eight_digits(p, &part)
+        p += count
+        if count < 8:
+            if count > 0:
+                w[0] = whole_power[count] * w[0] + part
+            return p
+        w[0] = 100000000 * w[0] + part
     while p < end and is_digit(p[0]):
         w[0] = 10 * w[0] + (p[0] - 48)
         p += 1
@@ -328,37 +349,36 @@ cdef int parse_integer(
     return VALUE_OVERFLOW if overflow else OK
 
 
-cdef inline int parse_index(
-    const unsigned char **cursor,
+cdef inline const unsigned char *parse_index(
+    const unsigned char *p,
     const unsigned char *end,
     int64_t base,
     int64_t extent,
     int64_t *out,
+    int *status,
 ) noexcept nogil:
-    """Parse one index, check it against its extent, and step behind it."""
-    cdef const unsigned char *p = cursor[0]
+    """Parse one index, check it against its extent, and return where it ends."""
+    cdef const unsigned char *start = p
     cdef const unsigned char *begin
-    cdef uint64_t value = 0
+    cdef unsigned long long value = 0
     while p < end and p[0] == 48:
         p += 1
     begin = p
-    while p < end and is_digit(p[0]):
-        value = 10 * value + (p[0] - 48)
-        p += 1
-    if p == cursor[0]:
-        return BAD_INDEX
-    if p < end and not is_blank(p[0]) and p[0] != 10 and p[0] != 13:
-        return BAD_INDEX
-    if p - begin > 19 or value > <uint64_t>0x7FFFFFFFFFFFFFFF:
-        return INDEX_OVERFLOW
-    out[0] = <int64_t>value - base
-    if out[0] < 0 or out[0] >= extent:
-        return INDEX_OUTSIDE
-    cursor[0] = p
-    return OK
+    p = parse_digits(p, end, &value)
+    if p == start or (
+        p < end and not is_blank(p[0]) and p[0] != 10 and p[0] != 13
+    ):
+        status[0] = BAD_INDEX
+    elif p - begin > 19 or value > <uint64_t>0x7FFFFFFFFFFFFFFF:
+        status[0] = INDEX_OVERFLOW
+    else:
+        out[0] = <int64_t>value - base
+        if out[0] < 0 or out[0] >= extent:
+            status[0] = INDEX_OUTSIDE
+    return p
 
 
-cdef int parse_line(
+cdef inline int parse_line(
     const unsigned char **cursor,
     const unsigned char *end,
     Index *coords,
@@ -372,33 +392,36 @@ cdef int parse_line(
     bint lenient,
 ) noexcept nogil:
     """Parse an entry; on an error the cursor is at the token that is wrong."""
-    cdef int axis, status
+    cdef int axis, status = OK
     cdef int64_t index = 0
     cdef const unsigned char *p = cursor[0]
+    cdef const unsigned char *token
     for axis in range(n_coords):
         while p < end and is_blank(p[0]):
             p += 1
-        cursor[0] = p
-        status = parse_index(cursor, end, base, extents[axis], &index)
+        token = p
+        p = parse_index(p, end, base, extents[axis], &index, &status)
         if status != OK:
+            cursor[0] = token
             return status
         coords[axis * stride] = <Index>index
-        p = cursor[0]
     for axis in range(0 if kind == PATTERN else 2 if kind == COMPLEX else 1):
         while p < end and is_blank(p[0]):
             p += 1
-        cursor[0] = p
+        token = p
         if kind == REAL or kind == COMPLEX:
             status = parse_real(&p, end, reals + axis)
             if status == VALUE_OVERFLOW and lenient:
                 status = OK
         else:
             status = parse_integer(&p, end, kind == UNSIGNED, integers)
+        if status == OK and (
+            p < end and not is_blank(p[0]) and p[0] != 10 and p[0] != 13
+        ):
+            status = BAD_VALUE
         if status != OK:
+            cursor[0] = token
             return status
-        if p < end and not is_blank(p[0]) and p[0] != 10 and p[0] != 13:
-            return BAD_VALUE
-        cursor[0] = p
     if kind == PATTERN and lenient:
         while p < end and p[0] != 10:
             p += 1
@@ -500,50 +523,161 @@ def parse_lines(
     return n_entries, n_lines, status, cursor - begin
 
 
-def sort_keys(
+cdef enum:
+    FEW = 24
+    MANY = 1 << 14
+
+
+def partition_keys(
+    const uint64_t[::1] keys,
+    uint64_t[::1] other_keys,
+    uint32_t[::1] other_order,
+    int64_t[::1] starts,
+    int shift,
+):
+    """Distribute keys, stably, to buckets by their highest bits.
+
+    ``other_keys`` gets the keys bucket by bucket, ``other_order`` where each of them
+    was, and ``starts[b]`` where bucket ``b`` begins; the bits are those from ``shift``
+    on, of which there are as many as ``starts`` has room for.
+    """
+    cdef Py_ssize_t n = keys.shape[0], n_buckets = starts.shape[0] - 1, i, bucket
+    cdef int64_t at
+    with nogil:
+        for i in range(n_buckets + 1):
+            starts[i] = 0
+        for i in range(n):
+            starts[(keys[i] >> shift) + 1] += 1
+        for i in range(n_buckets):
+            starts[i + 1] += starts[i]
+        for i in range(n):
+            bucket = keys[i] >> shift
+            at = starts[bucket]
+            starts[bucket] = at + 1
+            other_keys[at] = keys[i]
+            other_order[at] = <uint32_t>i
+        # Each start has moved to the next bucket's.
+        for i in range(n_buckets, 0, -1):
+            starts[i] = starts[i - 1]
+        starts[0] = 0
+
+
+def sort_buckets(
     uint64_t[::1] keys,
     uint32_t[::1] order,
     uint64_t[::1] other_keys,
     uint32_t[::1] other_order,
-    int n_bits,
+    const int64_t[::1] starts,
+    int shift,
+    Py_ssize_t begin,
+    Py_ssize_t end,
 ):
-    """Sort keys of ``n_bits`` bits, stably, and the numbers of the entries with them.
+    """Sort the keys of buckets ``begin`` to ``end`` by their lowest ``shift`` bits.
 
-    By radix, from the lowest digit on: O(n * n_bits / 11). Returns whether the result
-    is in ``other_keys`` and ``other_order``, which the caller allocates.
+    Stable, and O(n * shift / 8): by radix from the lowest digit on. The other two
+    arrays are scratch memory, in the same places.
     """
-    cdef Py_ssize_t n = keys.shape[0], i, at, total
-    cdef int digit, n_digits = (n_bits + 10) // 11, shift
-    cdef bint swapped = False
-    cdef uint64_t *source
-    cdef uint64_t *target
-    cdef uint32_t *source_order
-    cdef uint32_t *target_order
-    cdef Py_ssize_t[6][2048] starts
-    if n == 0 or n_digits == 0:
-        return False
-    source, target = &keys[0], &other_keys[0]
-    source_order, target_order = &order[0], &other_order[0]
+    cdef Py_ssize_t bucket, first, count
+    if keys.shape[0] == 0:
+        return
     with nogil:
-        memset(starts, 0, sizeof(starts))
+        for bucket in range(begin, end):
+            first = starts[bucket]
+            count = starts[bucket + 1] - first
+            if count <= FEW:
+                insert_each(&keys[0] + first, &order[0] + first, count)
+            elif count <= MANY:
+                sort_by_digits(
+                    &keys[0] + first, &order[0] + first, &other_keys[0] + first,
+                    &other_order[0] + first, count, shift, 8,
+                )
+            else:
+                sort_by_digits(
+                    &keys[0] + first, &order[0] + first, &other_keys[0] + first,
+                    &other_order[0] + first, count, shift, 11,
+                )
+
+
+cdef void insert_each(uint64_t *keys, uint32_t *order, Py_ssize_t n) noexcept nogil:
+    """Sort a few keys by insertion."""
+    cdef Py_ssize_t i, at
+    cdef uint64_t key
+    cdef uint32_t number
+    for i in range(1, n):
+        key, number = keys[i], order[i]
+        at = i
+        while at > 0 and keys[at - 1] > key:
+            keys[at] = keys[at - 1]
+            order[at] = order[at - 1]
+            at -= 1
+        keys[at] = key
+        order[at] = number
+
+
+cdef void sort_by_digits(
+    uint64_t *keys,
+    uint32_t *order,
+    uint64_t *other_keys,
+    uint32_t *other_order,
+    Py_ssize_t n,
+    int n_bits,
+    int digit_bits,
+) noexcept nogil:
+    """Sort keys by radix, from the lowest digit on; the result is where they were."""
+    cdef uint64_t *source = keys
+    cdef uint64_t *target = other_keys
+    cdef uint32_t *source_order = order
+    cdef uint32_t *target_order = other_order
+    cdef Py_ssize_t[2048] starts
+    cdef Py_ssize_t i, at, total
+    cdef Py_ssize_t n_digits = 1 << digit_bits
+    cdef uint64_t mask = n_digits - 1, digit
+    cdef int shift = 0
+    while shift < n_bits:
+        memset(starts, 0, n_digits * sizeof(Py_ssize_t))
         for i in range(n):
-            for digit in range(n_digits):
-                starts[digit][(source[i] >> (11 * digit)) & 2047] += 1
-        for digit in range(n_digits):
-            shift = 11 * digit
-            if starts[digit][(source[0] >> shift) & 2047] == n:
-                continue
+            starts[(source[i] >> shift) & mask] += 1
+        if starts[(source[0] >> shift) & mask] != n:
             total = 0
-            for i in range(2048):
-                at = starts[digit][i]
-                starts[digit][i] = total
+            for i in range(n_digits):
+                at = starts[i]
+                starts[i] = total
                 total += at
             for i in range(n):
-                at = starts[digit][(source[i] >> shift) & 2047]
-                starts[digit][(source[i] >> shift) & 2047] = at + 1
+                digit = (source[i] >> shift) & mask
+                at = starts[digit]
+                starts[digit] = at + 1
                 target[at] = source[i]
                 target_order[at] = source_order[i]
             source, target = target, source
             source_order, target_order = target_order, source_order
-            swapped = not swapped
-    return swapped
+        shift += digit_bits
+    if source != keys:
+        memcpy(keys, source, n * sizeof(uint64_t))
+        memcpy(order, source_order, n * sizeof(uint32_t))
+
+
+ctypedef fused Bits:
+    uint8_t
+    uint16_t
+    uint32_t
+    uint64_t
+
+
+def gather(
+    const Bits[:, ::1] values,
+    const uint32_t[::1] order,
+    Bits[:, ::1] gathered,
+    Py_ssize_t begin,
+    Py_ssize_t end,
+):
+    """Set rows ``begin`` to ``end`` of ``gathered`` to those that ``order`` numbers."""
+    cdef Py_ssize_t i, column, n_columns = values.shape[1]
+    with nogil:
+        if n_columns == 1:
+            for i in range(begin, end):
+                gathered[i, 0] = values[order[i], 0]
+        else:
+            for i in range(begin, end):
+                for column in range(n_columns):
+                    gathered[i, column] = values[order[i], column]

@@ -1,12 +1,15 @@
 """The entries that a file lists, and arrays made of them."""
 
-from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from importlib import import_module
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from sparray._kernels.threads import num_threads
 from sparray.convert.entries import cast_values, convert_format, from_coords
 from sparray.formats.coordinates import Duplicates, as_coordinates
 from sparray.formats.format import Format
@@ -22,12 +25,14 @@ __all__ = [
     "mirror",
 ]
 
-sort_keys: Callable[..., bool] | None
+compiled: Any
 try:
-    from sparray.io.compiled import sort_keys  # type: ignore[import-not-found,no-redef]
+    compiled = import_module("sparray.io.compiled")
 except ImportError:
-    sort_keys = None
+    # A source tree that was not built: `from_coords` does the same, less fast.
+    compiled = None
 
+_TOP_BITS = 11
 _MOST_SORTED = 2**32
 """Entries are numbered in 32 bits while they are sorted."""
 
@@ -112,7 +117,7 @@ def array_of_entries(
     entries.values = cast_values(entries.values, dtype)
     bits = [max(extent - 1, 0).bit_length() for extent in shape]
     if (
-        sort_keys is None
+        compiled is None
         or not shape
         or sum(bits) > 64
         or len(entries.values) >= _MOST_SORTED
@@ -122,7 +127,7 @@ def array_of_entries(
     keys = _pack(entries.coords, bits)
     if not (keys[1:] > keys[:-1]).all():
         entries.coords.clear()
-        keys = _sort(sort_keys, keys, entries, sum(bits))
+        keys = _sort(keys, entries, sum(bits))
         keys = _combine(keys, entries, bits, shape, duplicates)
         entries.coords = _unpack(keys, bits, shape)
     del keys
@@ -179,21 +184,51 @@ def _pack(coords: list[npt.NDArray[Any]], bits: list[int]) -> npt.NDArray[np.uin
 
 
 def _sort(
-    sort: Callable[..., bool],
-    keys: npt.NDArray[np.uint64],
-    entries: Entries,
-    n_bits: int,
+    keys: npt.NDArray[np.uint64], entries: Entries, n_bits: int
 ) -> npt.NDArray[np.uint64]:
     """Sort entries by their keys; equal ones stay in their order."""
-    order = np.arange(len(keys), dtype=np.uint32)
-    other_keys, other_order = np.empty_like(keys), np.empty_like(order)
-    if sort(keys, order, other_keys, other_order, n_bits):
-        # The caller still holds the array that was given: the result goes there.
-        keys[:] = other_keys
-        order = other_order
-    del other_keys, other_order
-    entries.values = entries.values[order]
+    top_bits = min(n_bits, _TOP_BITS)
+    shift = n_bits - top_bits
+    starts = np.empty(2**top_bits + 1, dtype=np.int64)
+    by_key = np.empty_like(keys)
+    order, scratch = (np.empty(len(keys), dtype=np.uint32) for _ in range(2))
+    compiled.partition_keys(keys, by_key, order, starts, shift)
+    # As many entries for each thread, to whole buckets.
+    threads = num_threads()
+    shares = np.linspace(0, len(keys), threads + 1)[1:-1]
+    cuts = [0, *np.searchsorted(starts[:-1], shares).tolist(), 2**top_bits]
+    with ThreadPoolExecutor(threads) as pool:
+        sorting = [
+            pool.submit(
+                compiled.sort_buckets,
+                *(by_key, order, keys, scratch, starts, shift, begin, end),
+            )
+            for begin, end in pairwise(cuts)
+        ]
+        for one in sorting:
+            one.result()
+        # The caller holds the array that was given: the result goes there, and the
+        # other one is freed before the values are moved.
+        keys[:] = by_key
+        del by_key, scratch
+        values = _bits(entries.values)
+        gathered = np.empty_like(values)
+        gathering = [
+            pool.submit(
+                compiled.gather, values, order, gathered, starts[begin], starts[end]
+            )
+            for begin, end in pairwise(cuts)
+        ]
+        for one in gathering:
+            one.result()
+    entries.values = gathered.reshape(-1).view(entries.values.dtype)
     return keys
+
+
+def _bits(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return values as rows of unsigned integers: one column, or two for 16 bytes."""
+    size = min(values.itemsize, 8)
+    return values.view(f"u{size}").reshape(len(values), -1)
 
 
 def _combine(
@@ -211,12 +246,14 @@ def _combine(
     if duplicates == "error":
         # It says where the first one is.
         from_coords(_unpack(keys, bits, shape), entries.values, shape, "coo", "error")
-    starts = np.flatnonzero(first)
+    repeated = np.flatnonzero(~first)
+    # Numbers of the sums: those of the firsts, less the repeated ones before.
+    sums = repeated - np.arange(1, len(repeated) + 1)
+    summed = entries.values[first]
     with np.errstate(all="ignore"):
-        entries.values = np.add.reduceat(
-            entries.values, starts, dtype=entries.values.dtype
-        )
-    return keys[starts]
+        np.add.at(summed, sums, entries.values[repeated])
+    entries.values = summed
+    return keys[first]
 
 
 def _unpack(
@@ -237,11 +274,12 @@ def _coo(
 ) -> SparseArray:
     """Make an array of entries in order, each coordinate once."""
     index_dtype = index_dtype_for((*shape, len(values)))
-    levels: list[dict[str, npt.NDArray[Any]]] = []
+    pos = np.array([0, len(values)], dtype=index_dtype)
+    levels: list[dict[str, npt.NDArray[Any]]] = [{"pos": pos}]
+    levels += [{} for _ in shape[1:]]
     for at, row in enumerate(coords):
         coords[at] = row[:0]
-        levels.append({"crd": np.ascontiguousarray(row, dtype=index_dtype)})
-    levels[0]["pos"] = np.array([0, len(values)], dtype=index_dtype)
+        levels[at]["crd"] = np.ascontiguousarray(row, dtype=index_dtype)
     # As checked as `from_coords` would: indices by the parser against their extents,
     # their order just now. Checking again would take as much memory as the array.
     return SparseArray._from_trusted(

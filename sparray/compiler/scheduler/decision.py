@@ -9,7 +9,6 @@ from sparray.compiler.cin.concretize import concretize, split_reductions
 from sparray.compiler.cin.nodes import Stmt
 from sparray.compiler.index_notation.dtypes import result_dtype
 from sparray.compiler.index_notation.nodes import Access, Expr
-from sparray.compiler.index_notation.printer import print_assignment
 from sparray.compiler.index_notation.simplify import (
     accesses,
     free_indices,
@@ -17,6 +16,7 @@ from sparray.compiler.index_notation.simplify import (
     substitute,
 )
 from sparray.compiler.levels import level_index, loop_parts, n_levels
+from sparray.compiler.loop_ir.operators import operator
 from sparray.compiler.merge_lattice import absent
 from sparray.compiler.problem import Problem
 from sparray.compiler.schedule.accumulate import Accumulate
@@ -34,6 +34,7 @@ from sparray.compiler.scheduler.cost_model import (
     estimate_loops,
     nest_cost,
 )
+from sparray.compiler.scheduler.limits import check_merges, check_reductions
 from sparray.compiler.scheduler.loop_order import allowed_orders, constraints
 from sparray.compiler.scheduler.statistics import Statistics
 from sparray.compiler.scheduler.tiling import (
@@ -59,8 +60,6 @@ _LONGEST_LIST = 2**22
 """Extent up to which a list workspace is always taken: 17 bytes each, per thread."""
 _LIST_PER_PRODUCT = 16
 """Beyond it, coordinates per product up to which it is still taken."""
-_MOST_MERGED = 32
-"""Nested loops that merge operands: gcc's time grows with the cube of their number."""
 
 Command = Split | Reorder | Accumulate | Tile | Prefetch | Vectorize | Parallelize
 
@@ -132,6 +131,7 @@ class _Shape:
     reduced: tuple[str, ...]
     parts: Mapping[str, tuple[str, ...]]
     terms: tuple[Expr, ...]
+    ops: tuple[str, ...]
     copies: bool
 
 
@@ -143,9 +143,11 @@ def _shape(problem: Problem) -> _Shape:
     )
     reduced = dict.fromkeys(i for item in reductions for i in item.reduce.indices)
     terms = tuple(item.reduce.operand for item in reductions)
+    ops = tuple(item.reduce.op for item in reductions)
     parts = loop_parts(accesses(merged), problem.specs)
     loops = tuple(part for i in reduced for part in parts.get(i, (i,)))
-    return _Shape(value, merged, loops, parts, terms, isinstance(value, Access))
+    copies = isinstance(value, Access)
+    return _Shape(value, merged, loops, parts, terms, ops, copies)
 
 
 def best_candidate(problem: Problem, statistics: Statistics) -> Candidate | None:
@@ -261,6 +263,9 @@ def _can_be_late(
     """Tell whether loops of the target may stand inside the one reduction's."""
     if len(shape.terms) != 1 or not set(late) <= set(free_indices(shape.terms[0])):
         return False
+    if operator(shape.ops[0]).identity != 0:
+        # What accumulates in memory starts from zeros.
+        return False
     if choice.way is Assembly.INSERT:
         return shape.copies or len(late) == 1
     if not problem.output.format.is_sorted:
@@ -318,8 +323,8 @@ def decide(
         that an operand stores sparsely: its absent entries would count too.
     """
     shape = _shape(problem)
-    _check_reductions(problem, shape)
-    _check_merges(problem, shape)
+    check_reductions(problem, shape.merged)
+    check_merges(problem, shape.merged)
     order, choice = candidate.order, candidate.choice
     if choice.way is None:
         raise UnsupportedError(f"expected a way of assembly, got none: {choice.reason}")
@@ -351,7 +356,9 @@ def decide(
         )
     elif len(shape.terms) == 1:
         inner = order[-1]
-        if can_reduce_in_vectors(inner, order, shape.merged, problem):
+        if shape.ops == ("add",) and can_reduce_in_vectors(
+            inner, order, shape.merged, problem
+        ):
             apply(
                 Vectorize(inner), f"the sum over {inner} runs along contiguous memory"
             )
@@ -450,30 +457,6 @@ def _needs_zero(
         )
     ]
     return is_zero(absent(shape.merged, walked))
-
-
-def _check_reductions(problem: Problem, shape: _Shape) -> None:
-    _, reductions = split_reductions(problem.assignment.value)
-    for item in reductions:
-        if item.reduce.op == "add":
-            continue
-        for index in item.reduce.indices:
-            walked, _ = walked_at(shape.merged, index, problem)
-            if walked:
-                raise UnsupportedError(
-                    f"expected a sum over {index}, which {walked[0].tensor} stores "
-                    f"sparsely, got a reduction by {item.reduce.op!r}"
-                )
-
-
-def _check_merges(problem: Problem, shape: _Shape) -> None:
-    indices = (*problem.assignment.target.indices, *shape.reduced)
-    merged = [i for i in indices if len(walked_at(shape.merged, i, problem)[0]) > 1]
-    if len(merged) > _MOST_MERGED:
-        raise UnsupportedError(
-            f"expected at most {_MOST_MERGED} indices along which sparse operands "
-            f"meet, got {len(merged)} in {print_assignment(problem.assignment)}"
-        )
 
 
 def _accumulator(problem: Problem, reduce: Expr) -> str:

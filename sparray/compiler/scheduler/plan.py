@@ -1,14 +1,13 @@
 """Plan a problem: one kernel, or several with temporaries between them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 
 from sparray.compiler import names
 from sparray.compiler.cin.concretize import Reduction, split_reductions
 from sparray.compiler.index_notation.dtypes import result_dtype
-from sparray.compiler.index_notation.nodes import Access, Assignment, Expr
-from sparray.compiler.index_notation.printer import print_access
+from sparray.compiler.index_notation.nodes import Access, Assignment, Expr, Reduce
 from sparray.compiler.index_notation.simplify import (
     accesses,
     free_indices,
@@ -24,7 +23,10 @@ from sparray.compiler.scheduler.decision import (
     decide,
 )
 from sparray.compiler.scheduler.factor import factor_invariants
+from sparray.compiler.scheduler.limits import check_diagonals
+from sparray.compiler.scheduler.nested import inner_reduction, replace_expression
 from sparray.compiler.scheduler.options import Option, options, result_entries
+from sparray.compiler.scheduler.output_format import infer_format
 from sparray.compiler.scheduler.statistics import Statistics
 from sparray.compiler.scheduler.temporaries import (
     can_assemble,
@@ -34,6 +36,7 @@ from sparray.compiler.scheduler.temporaries import (
     temporary_format,
 )
 from sparray.errors import UnsupportedError
+from sparray.formats.format import Format
 from sparray.formats.named import named_format
 
 __all__ = ["KernelStep", "PackStep", "Plan", "SortStep", "Step", "plan"]
@@ -159,9 +162,10 @@ def plan(problem: Problem, statistics: Statistics, vector_bytes: int) -> Plan:
     """
     bindings = {name: name for name, _ in problem.operands}
     planner = _Planner(problem, statistics, vector_bytes, bindings)
-    _check_diagonals(problem)
+    check_diagonals(problem)
     _rewrite(planner)
     _sort_operands(planner)
+    _compute_nested(planner)
     if can_assemble(planner.problem.output.format):
         _compute(planner, planner.problem, names.OUTPUT)
     else:
@@ -192,17 +196,6 @@ def _inherit_or_pack(planner: _Planner) -> None:
     )
     _compute(planner, replace(problem, output=listed), made)
     planner.steps.append(PackStep(made, names.OUTPUT, problem.output))
-
-
-def _check_diagonals(problem: Problem) -> None:
-    for access in accesses(problem.assignment.value):
-        levels = problem.specs[access.tensor].format.levels
-        repeated = len(set(access.indices)) != len(access.indices)
-        if repeated and not all(level.full for level in levels):
-            raise UnsupportedError(
-                f"expected each index once in {print_access(access)}"
-                f" of format {problem.specs[access.tensor].format}, got a diagonal"
-            )
 
 
 def _rewrite(planner: _Planner) -> None:
@@ -366,39 +359,78 @@ def _split(
     specs, terms = dict(problem.operands), {}
     positions = dict(planner.statistics.positions)
     for item in reductions:
-        part = _part(problem, item)
-        array = planner.fresh()
-        _compute(planner, part, array)
+        kept = free_indices(item.reduce)
+        indices = [i for i in problem.assignment.target.indices if i in kept]
+        format = temporary_format(problem.output.format, len(indices))
+        part = _part(problem, item.reduce, indices, format)
         name = item.workspace.tensor
-        planner.bindings[name] = array
+        _bind(planner, part, name)
         specs[name] = part.output
         terms[item.workspace] = Access(name, part.assignment.target.indices)
         entries = round(result_entries(part, planner.statistics))
         positions[name] = [entries] * part.output.format.ndim
     planner.statistics = replace(planner.statistics, positions=positions)
     rest = substitute(value, terms)
-    used = {access.tensor for access in accesses(rest)}
     final = replace(
         problem,
         assignment=Assignment(problem.assignment.target, rest),
-        operands=tuple((n, spec) for n, spec in specs.items() if n in used),
+        operands=_used(tuple(specs.items()), rest),
     )
     _compute(planner, final, result)
 
 
-def _part(problem: Problem, item: Reduction) -> Problem:
+def _compute_nested(planner: _Planner) -> None:
+    """Compute reductions that stand inside others, the innermost first."""
+    while True:
+        problem = planner.problem
+        inner = inner_reduction(problem.assignment.value)
+        if inner is None:
+            return
+        indices = free_indices(inner)
+        used = _used(problem.operands, inner)
+        format = infer_format(Assignment(Access(names.OUTPUT, indices), inner), used)
+        if format.is_dense:
+            format = temporary_format(problem.output.format, len(indices))
+        part = _part(problem, inner, indices, format)
+        # No operand has such a name, no workspace, and no variable.
+        name = f"inner{len(problem.operands)}"
+        planner.reasons.append(
+            Reason(f"compute {name} first", "it is a sum inside another one")
+        )
+        _bind(planner, part, name)
+        entries = round(result_entries(part, planner.statistics))
+        positions = {**planner.statistics.positions, name: [entries] * format.ndim}
+        planner.statistics = replace(planner.statistics, positions=positions)
+        value = replace_expression(
+            problem.assignment.value, inner, Access(name, indices)
+        )
+        assignment = Assignment(problem.assignment.target, value)
+        operands = (*problem.operands, (name, part.output))
+        planner.problem = replace(problem, assignment=assignment, operands=operands)
+
+
+def _bind(planner: _Planner, part: Problem, name: str) -> None:
+    """Append the steps of a part, whose result is an operand of that name."""
+    array = planner.fresh()
+    _compute(planner, part, array)
+    planner.bindings[name] = array
+
+
+def _part(
+    problem: Problem, reduce: Reduce, indices: Sequence[str], format: Format
+) -> Problem:
     """Return the problem of one reduction."""
-    kept = free_indices(item.reduce)
-    indices = tuple(i for i in problem.assignment.target.indices if i in kept)
     dtypes = {name: spec.dtype for name, spec in problem.operands}
-    spec = TensorSpec(
-        temporary_format(problem.output.format, len(indices)),
-        result_dtype(item.reduce, dtypes),
-        problem.output.index_dtype,
-    )
-    used = {access.tensor for access in accesses(item.reduce)}
+    dtype = result_dtype(reduce, dtypes)
     return Problem(
-        Assignment(Access(names.OUTPUT, indices), item.reduce),
-        tuple((n, s) for n, s in problem.operands if n in used),
-        spec,
+        Assignment(Access(names.OUTPUT, tuple(indices)), reduce),
+        _used(problem.operands, reduce),
+        TensorSpec(format, dtype, problem.output.index_dtype),
     )
+
+
+def _used(
+    operands: Sequence[tuple[str, TensorSpec]], expr: Expr
+) -> tuple[tuple[str, TensorSpec], ...]:
+    read = {access.tensor for access in accesses(expr)}
+    return tuple((name, spec) for name, spec in operands if name in read)

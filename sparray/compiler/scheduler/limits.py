@@ -1,0 +1,52 @@
+"""What cannot be scheduled, refused by name before anything is planned on it."""
+
+from sparray.compiler.cin.concretize import split_reductions
+from sparray.compiler.index_notation.nodes import Expr
+from sparray.compiler.index_notation.printer import print_access, print_assignment
+from sparray.compiler.index_notation.simplify import accesses
+from sparray.compiler.problem import Problem
+from sparray.compiler.scheduler.assembly import walked_at
+from sparray.errors import UnsupportedError
+
+__all__ = ["check_diagonals", "check_merges", "check_reductions"]
+
+_MOST_MERGED = 32
+"""Nested loops that merge operands: gcc's time grows with the cube of their number."""
+
+
+def check_diagonals(problem: Problem) -> None:
+    """Refuse an index that occurs twice in a sparse operand."""
+    for access in accesses(problem.assignment.value):
+        levels = problem.specs[access.tensor].format.levels
+        repeated = len(set(access.indices)) != len(access.indices)
+        if repeated and not all(level.full for level in levels):
+            raise UnsupportedError(
+                f"expected each index once in {print_access(access)}"
+                f" of format {problem.specs[access.tensor].format}, got a diagonal"
+            )
+
+
+def check_merges(problem: Problem, value: Expr) -> None:
+    """Refuse more nested merges than a compiler takes."""
+    indices = dict.fromkeys(i for access in accesses(value) for i in access.indices)
+    merged = [i for i in indices if len(walked_at(value, i, problem)[0]) > 1]
+    if len(merged) > _MOST_MERGED:
+        raise UnsupportedError(
+            f"expected at most {_MOST_MERGED} indices along which sparse operands "
+            f"meet, got {len(merged)} in {print_assignment(problem.assignment)}"
+        )
+
+
+def check_reductions(problem: Problem, value: Expr) -> None:
+    """Refuse a reduction to which entries that are not stored would count."""
+    _, reductions = split_reductions(problem.assignment.value)
+    for item in reductions:
+        if item.reduce.op == "add":
+            continue
+        for index in item.reduce.indices:
+            walked, _ = walked_at(value, index, problem)
+            if walked:
+                raise UnsupportedError(
+                    f"expected a sum over {index}, which {walked[0].tensor} stores "
+                    f"sparsely, got a reduction by {item.reduce.op!r}"
+                )
