@@ -30,6 +30,7 @@ from sparray.errors import (
 )
 from sparray.expression import assignment_expression
 from sparray.formats import Format, named_format
+from sparray.formats.packing import check_buffers
 
 MATRICES = ("csr", "csc", "coo", "dcsr", "dcsc", "dense")
 TENSORS = ("csf", "coo", "csr", "(i,j,k)->(k:dense,j:compressed,i:compressed)")

@@ -323,7 +323,7 @@ def decide(
         that an operand stores sparsely: its absent entries would count too.
     """
     shape = _shape(problem)
-    check_reductions(problem, shape.merged)
+    check_reductions(problem)
     check_merges(problem, shape.merged)
     order, choice = candidate.order, candidate.choice
     if choice.way is None:
