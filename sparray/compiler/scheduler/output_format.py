@@ -95,7 +95,7 @@ def _is_dense_only(value: Expr, index: str, problem: Problem) -> bool:
 
 
 def _shared_format(value: Expr, target: Access, problem: Problem) -> Format | None:
-    found = set()
+    found = []
     for access in accesses(value):
         format = problem.specs[access.tensor].format
         if format.is_dense:
@@ -104,10 +104,13 @@ def _shared_format(value: Expr, target: Access, problem: Problem) -> Format | No
             return None
         if set(access.indices) == set(target.indices):
             places = [access.indices.index(index) for index in target.indices]
-            found.add(format.permuted(places))
+            found.append(format.permuted(places))
         else:
-            found.add(format)
-    if len(found) != 1:
+            found.append(format)
+    if len(set(found)) != 1:
         return None
-    (format,) = found
+    format = found[0]
+    if len(found) > 1 and any(level.bounded for level in format.levels):
+        # A level of n entries in m holds one operand's, not two operands' together.
+        return None
     return format if format.is_sorted and format.unique else None

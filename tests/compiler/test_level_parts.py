@@ -1,0 +1,113 @@
+"""Expressions over formats whose levels store parts of dimensions, or have holes."""
+
+import numpy as np
+import pytest
+from oracle_check import Question, check_stages
+
+import sparray as sp
+from sparray.compiler import names
+from sparray.expression import assignment_expression
+
+FORMATS = (
+    "bcsr(2, 3)",
+    "bcsr(4, 4)",
+    "bcsc(2, 2)",
+    "dia",
+    "ell",
+    "bitmap",
+    "nm(2, 4)",
+    "(i, j) -> (i: dense, j: hashed)",
+)
+EXPRESSIONS = (
+    "y[i] = A[i,j] * x[j]",
+    "y[j] = A[i,j] * z[i]",
+    "y[i,k] = A[i,j] * X[j,k]",
+    "y[i,k] = A[i,j] * S[j,k]",
+    "y[k,j] = S[k,i] * A[i,j]",
+    "y[i,j] = A[i,j] + C[i,j]",
+    "y[i,j] = A[i,j] * C[i,j]",
+    "y[i,j] = A[i,j] * D[i,j]",
+    "y[i,j] = A[i,j] + D[i,j]",
+    "y[i,j] = 2 * A[i,j]",
+    "y = A[i,j]",
+    "y[j] = A[i,j]",
+    "y[i,k] = A[i,j] * A[k,j]",
+    "y[i,j] = A[i,j] + A[i,j] * D[i,j]",
+    "y[i,j] = A[i,j] * sum(k, D[i,k] * E[j,k])",
+)
+SHAPES = ((9, 11), (8, 12), (1, 5), (0, 4), (3, 0))
+
+
+def random_matrix(rng, shape):
+    """Return a matrix with at most 2 entries in each 4 of a row."""
+    made = rng.integers(-3, 4, shape) * (rng.random(shape) < 0.4)
+    for row in made:
+        for start in range(0, shape[1], 4):
+            entries = np.flatnonzero(row[start : start + 4])
+            row[start + entries[2:]] = 0
+    return made.astype("float64")
+
+
+def operands(shape, format):
+    """Return every tensor that the expressions name."""
+    m, n = shape
+    rng = np.random.default_rng(m * 100 + n)
+    return {
+        "A": sp.array(random_matrix(rng, shape), format),
+        "C": sp.array(random_matrix(rng, shape), "csr"),
+        "D": rng.integers(-3, 4, shape).astype("float64"),
+        "E": rng.integers(-3, 4, (n, n)).astype("float64"),
+        "S": sp.array(random_matrix(rng, (n, m)), "csr"),
+        "X": rng.integers(-3, 4, (n, 5)).astype("float64"),
+        "x": rng.integers(-3, 4, n).astype("float64"),
+        "z": rng.integers(-3, 4, m).astype("float64"),
+    }
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("text", EXPRESSIONS)
+def test_every_stage(text, format):
+    for shape in SHAPES:
+        known = operands(shape, format)
+        if text.startswith("y[k,j] = S"):
+            known["S"] = sp.array(known["C"].todense().T.copy(), "csr")
+        tensors = assignment_expression(text).tensors
+        given = tuple(known[name] for name in tensors)
+        check_stages(Question(text, given))
+
+
+@pytest.mark.parametrize("format", ["bcsr(2, 3)", "dia", "nm(2, 4)", "bitmap"])
+def test_compiled_products(format):
+    known = operands((9, 11), format)
+    dense = known["A"].todense()
+    assert np.allclose(known["A"] @ known["X"], dense @ known["X"])
+    assert np.allclose((known["A"] * known["D"]).todense(), dense * known["D"])
+
+
+def test_a_pattern_is_inherited_with_its_blocks():
+    a = operands((9, 11), "bcsr(2, 3)")["A"]
+    doubled = 2 * a
+    assert doubled.format == a.format
+    assert doubled.levels[1]["crd"] is not None
+    assert np.array_equal(doubled.todense(), 2 * a.todense())
+
+
+@pytest.mark.parametrize(
+    ("name", "part"),
+    [
+        (names.quotient("j", 4), names.Block("j", 4, False)),
+        (names.remainder("i26", 16), names.Block("i26", 16, True)),
+        (names.diagonal("j", "i"), names.Diagonal("j", "i")),
+        ("q", None),
+        ("i26", None),
+        ("m", None),
+    ],
+)
+def test_names_of_parts(name, part):
+    assert names.derived(name) == part
+
+
+def test_what_parts_complete():
+    assert "j" in names.completed({"jq4", "jr4"})
+    assert "j" not in names.completed({"jq4", "jr8"})
+    assert "j" in names.completed({"jmi", "iq2", "ir2"})
