@@ -63,6 +63,8 @@ def file_levels(format: Format) -> tuple[FileLevel, ...]:
     UnsupportedError
         If Binsparse has no words for one of its levels.
     """
+    if format.n_levels != format.ndim:
+        _refuse(format, format.levels[-1])
     levels: list[FileLevel] = []
     run = 0
     for level in format.levels:

@@ -1,5 +1,6 @@
 """The entries that a file lists, and arrays made of them."""
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib import import_module
@@ -193,16 +194,14 @@ def _sort(
     by_key = np.empty_like(keys)
     order, scratch = (np.empty(len(keys), dtype=np.uint32) for _ in range(2))
     compiled.partition_keys(keys, by_key, order, starts, shift)
+    sort: Callable[..., None] = compiled.sort_buckets
     # As many entries for each thread, to whole buckets.
     threads = num_threads()
     shares = np.linspace(0, len(keys), threads + 1)[1:-1]
     cuts = [0, *np.searchsorted(starts[:-1], shares).tolist(), 2**top_bits]
     with ThreadPoolExecutor(threads) as pool:
         sorting = [
-            pool.submit(
-                compiled.sort_buckets,
-                *(by_key, order, keys, scratch, starts, shift, begin, end),
-            )
+            pool.submit(sort, by_key, order, keys, scratch, starts, shift, begin, end)
             for begin, end in pairwise(cuts)
         ]
         for one in sorting:

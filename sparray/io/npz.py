@@ -50,7 +50,7 @@ def read_npz(
     path : path
         Written by `write_npz`, by ``scipy.sparse.save_npz``, or by Binsparse.
     format : str or Format, optional
-        By default that of the file: ``csr`` for SciPy's bsr, ``coo`` for its dia.
+        By default that of the file: ``bcsr`` for SciPy's bsr, ``coo`` for its dia.
     dtype : dtype, optional
         By default that of the file.
     name : str, optional

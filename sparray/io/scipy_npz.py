@@ -86,7 +86,7 @@ def scipy_shape(archive: Archive, name: str = "shape") -> tuple[int, ...]:
 
 
 def read_scipy(archive: Archive, word: str, prefix: str = "") -> SparseArray:
-    """Read the array of a file; ``csr`` for bsr, and ``coo`` for dia.
+    """Read the array of a file; ``bcsr(b, c)`` for bsr, and ``coo`` for dia.
 
     Parameters
     ----------
@@ -205,7 +205,7 @@ def _blocks(
     rows = np.repeat(block_rows * height, size) + np.tile(inside[0], len(numbers))
     columns = np.repeat(block_columns * width, size) + np.tile(inside[1], len(numbers))
     flat = values[numbers].reshape(-1)
-    return from_coords([rows, columns], flat, shape, "csr")
+    return from_coords([rows, columns], flat, shape, f"bcsr({height}, {width})")
 
 
 def _diagonals(

@@ -2,6 +2,7 @@
 
 import re
 import tomllib
+from types import ModuleType
 
 import pytest
 from source_tree import PACKAGE, ROOT, modules
@@ -65,6 +66,9 @@ def test_named_formats_are_in_the_user_guide(name):
 
 @pytest.mark.parametrize("name", sparray.__all__)
 def test_public_names_are_in_the_reference(name):
+    if isinstance(getattr(sparray, name), ModuleType):
+        assert f".. currentmodule:: sparray.{name}" in page("api/index.md")
+        return
     assert re.search(rf"^   {name}$", page("api/index.md"), re.MULTILINE)
 
 
