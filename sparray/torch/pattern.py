@@ -120,9 +120,8 @@ class Pattern:
         return made
 
     def _permuted(self, dimensions: tuple[int, ...]) -> "Pattern":
-        order = [dimensions.index(dimension) for dimension in self.format.order]
         shape = tuple(self.shape[dimension] for dimension in dimensions)
-        made = self._like(Format(self.format.levels, order), shape)
+        made = self._like(self.format.permuted(dimensions), shape)
         inverse = tuple(int(n) for n in np.argsort(dimensions))
         made._kept[inverse] = self
         return made

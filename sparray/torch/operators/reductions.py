@@ -36,7 +36,7 @@ def _sum(
     wanted = dtype or (torch.int64 if is_integral else input.dtype)
     operand = input if wanted == input.dtype else input.to(wanted)
     axes = _axes(dim, input.dim())
-    if len(axes) == input.dim():
+    if len(axes) == input.dim() and _is_entries(input):
         # Torch adds the values up pairwise, which keeps more digits.
         total = operand.values().sum()
         return total.reshape([1] * input.dim()) if keepdim else total
@@ -46,6 +46,12 @@ def _sum(
             return NotImplemented
         made = made.unsqueeze(axis_kept)
     return made
+
+
+def _is_entries(tensor: SparseTensor) -> bool:
+    """Tell whether each value is an entry: no slot without one, no padding."""
+    format = tensor.pattern.format
+    return format.is_plain and not any(level.hides for level in format.levels)
 
 
 def _axes(dim: Dimensions, ndim: int) -> frozenset[int]:
