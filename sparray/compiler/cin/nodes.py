@@ -50,7 +50,8 @@ class Forall(Stmt):
 
     ``parallel`` splits the loop over threads in chunks of equal stored entries;
     ``vector`` asks for vector instructions; ``prefetch`` is how many positions ahead
-    of a walked operand the rows that others have there are brought near (0: none).
+    of a walked operand the rows that others have there are brought near (0: none);
+    ``unroll`` is how many sums are kept side by side.
     """
 
     index: str
@@ -58,6 +59,7 @@ class Forall(Stmt):
     parallel: bool = False
     vector: bool = False
     prefetch: int = 0
+    unroll: int = 1
 
 
 @dataclass(frozen=True, slots=True)

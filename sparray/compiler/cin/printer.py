@@ -113,6 +113,8 @@ def _head(statement: Forall | Tiles) -> str:
         notes.append("vector")
     if isinstance(statement, Forall) and statement.prefetch:
         notes.append(f"prefetch {statement.prefetch}")
+    if isinstance(statement, Forall) and statement.unroll > 1:
+        notes.append(f"unroll {statement.unroll}")
     return f"∀{statement.index}[{'; '.join(notes)}]" if notes else f"∀{statement.index}"
 
 

@@ -93,6 +93,8 @@ class Context:
         The vector (or scalar) variables of each register workspace, per tile.
     scalars : dict
         Variable and presence flag of each scalar workspace.
+    sums : dict
+        Further variables of a workspace whose sums are kept side by side.
     lists : dict
         Memory of each list workspace.
     dtypes : dict
@@ -108,6 +110,7 @@ class Context:
     scalars: dict[str, tuple[ir.Var | None, ir.Var | None]] = field(
         default_factory=dict
     )
+    sums: dict[str, tuple[tuple[ir.Var, ...], ...]] = field(default_factory=dict)
     lists: dict[str, WorkspaceBuffers] = field(default_factory=dict)
     dtypes: dict[str, str] = field(default_factory=dict)
 

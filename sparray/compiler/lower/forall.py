@@ -7,17 +7,27 @@ from sparray.compiler.cin.effective import (
     effective_value,
     reads,
     restrict,
+    target_access,
 )
 from sparray.compiler.cin.nodes import Access, Forall, Stmt
 from sparray.compiler.index_notation.simplify import accesses
 from sparray.compiler.loop_ir import nodes as ir
-from sparray.compiler.loop_ir.builder import add, equal, less, literal, minimum
+from sparray.compiler.loop_ir.builder import (
+    add,
+    equal,
+    less,
+    literal,
+    minimum,
+    mul,
+    sub,
+)
 from sparray.compiler.lower.access import advance, is_walked
 from sparray.compiler.lower.context import Context, extent_of
 from sparray.compiler.lower.coordinates import bind
 from sparray.compiler.lower.prefetch import lower_prefetch
 from sparray.compiler.lower.scope import Scope
 from sparray.compiler.lower.statement import lower_statement, lowers
+from sparray.compiler.lower.sums import use_sums
 from sparray.compiler.lower.walker import Walker, walker
 from sparray.compiler.merge_lattice import Lattice, lattice
 
@@ -143,11 +153,19 @@ def lower_positions(
     """Emit a loop over positions of one operand; equal coordinates run once."""
     b = ctx.builder
     if w.unique:
+        sums = len(ctx.sums.get(target_access(statement.body).tensor, ())) + 1
+        if statement.unroll > 1 and sums > 1:
+            begin = b.declare("first", begin)
+            end = b.declare("last", end)
+            whole = mul(literal(sums), _quotient(sub(end, begin), sums))
+            rest = b.declare("rest", add(begin, whole))
+            with b.loop(w.hint, begin, rest, step=sums) as p:
+                for number in use_sums(statement, ctx):
+                    here = add(p, literal(number))
+                    _lower_position(statement, w, here, scope, ctx)
+            begin = rest
         with b.loop(w.hint, begin, end) as p:
-            lower_prefetch(statement, w, p, scope, ctx)
-            v = b.declare(statement.index, w.coordinate(p))
-            inside = w.enter(scope, v, p, None)
-            lower_body(statement.index, statement.body, v, inside, ctx)
+            _lower_position(statement, w, p, scope, ctx)
         return
     p = b.declare(w.hint, begin)
     last = end if isinstance(end, ir.Var | ir.Literal) else b.declare("end", end)
@@ -157,6 +175,19 @@ def lower_positions(
         inside = w.enter(scope, v, p, segment)
         lower_body(statement.index, statement.body, v, inside, ctx)
         b.assign(p, segment)
+
+
+def _lower_position(
+    statement: Forall, w: Walker, p: ir.Expr, scope: Scope, ctx: Context
+) -> None:
+    lower_prefetch(statement, w, p, scope, ctx)
+    v = ctx.builder.declare(statement.index, w.coordinate(p))
+    inside = w.enter(scope, v, p, None)
+    lower_body(statement.index, statement.body, v, inside, ctx)
+
+
+def _quotient(a: ir.Expr, n: int) -> ir.Expr:
+    return ir.Binary("floordiv", a, literal(n), "int64")
 
 
 def _segment_end(

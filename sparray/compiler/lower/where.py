@@ -23,6 +23,7 @@ from sparray.compiler.lower.forall import loop_walkers
 from sparray.compiler.lower.pieces import lanes_of
 from sparray.compiler.lower.scope import Scope
 from sparray.compiler.lower.statement import lower_statement, lowers
+from sparray.compiler.lower.sums import add_up, extra_sums
 from sparray.errors import InternalError
 
 __all__ = ["lower_where"]
@@ -60,12 +61,20 @@ def _lower_registers(statement: Where, scope: Scope, ctx: Context) -> None:
     if scope.tile is None:
         raise InternalError("expected a register workspace to stand in a tile")
     lanes = lanes_of(scope.tile.size, workspace.dtype, ctx)
-    ctx.registers[workspace.name] = tuple(
-        ctx.builder.declare(workspace.name, spread(initial(statement), lanes))
-        for _ in range(scope.tile.size // lanes)
+    vectors = scope.tile.size // lanes
+    first = spread(initial(statement), lanes)
+    ctx.registers[workspace.name] = _sums(workspace.name, first, vectors, ctx)
+    ctx.sums[workspace.name] = tuple(
+        _sums(workspace.name, first, vectors, ctx)
+        for _ in range(extra_sums(statement, vectors))
     )
     lower_statement(statement.producer, _side(statement.producer, scope, ctx), ctx)
+    add_up(statement, ctx)
     lower_statement(statement.consumer, _side(statement.consumer, scope, ctx), ctx)
+
+
+def _sums(name: str, first: ir.Expr, n: int, ctx: Context) -> tuple[ir.Var, ...]:
+    return tuple(ctx.builder.declare(name, first) for _ in range(n))
 
 
 def _lower_scalar(statement: Where, scope: Scope, ctx: Context) -> None:
@@ -80,10 +89,15 @@ def _lower_scalar(statement: Where, scope: Scope, ctx: Context) -> None:
         return
     variable = None
     if not ctx.counting:
-        variable = b.declare(name, initial(statement))
+        first = initial(statement)
+        variable = b.declare(name, first)
+        ctx.sums[name] = tuple(
+            _sums(name, first, 1, ctx) for _ in range(extra_sums(statement, 1))
+        )
     present = b.declare("present", literal(False)) if flagged else None
     ctx.scalars[name] = (variable, present)
     lower_statement(statement.producer, _side(statement.producer, scope, ctx), ctx)
+    add_up(statement, ctx)
     if present is None:
         lower_statement(statement.consumer, _side(statement.consumer, scope, ctx), ctx)
         return

@@ -26,6 +26,7 @@ from sparray.compiler.schedule.prefetch import Prefetch
 from sparray.compiler.schedule.reorder import Reorder
 from sparray.compiler.schedule.split import Split
 from sparray.compiler.schedule.tile import Tile
+from sparray.compiler.schedule.unroll import Unroll
 from sparray.compiler.schedule.vectorize import Vectorize
 from sparray.compiler.scheduler.assembly import Choice, choose_assembly, walked_at
 from sparray.compiler.scheduler.cost_model import (
@@ -39,6 +40,7 @@ from sparray.compiler.scheduler.loop_order import allowed_orders, constraints
 from sparray.compiler.scheduler.statistics import Statistics
 from sparray.compiler.scheduler.tiling import (
     PREFETCH_DISTANCE,
+    SUMS,
     can_reduce_in_vectors,
     can_tile,
     tile_sizes,
@@ -61,7 +63,9 @@ _LONGEST_LIST = 2**22
 _LIST_PER_PRODUCT = 16
 """Beyond it, coordinates per product up to which it is still taken."""
 
-Command = Split | Reorder | Accumulate | Tile | Prefetch | Vectorize | Parallelize
+Command = (
+    Split | Reorder | Accumulate | Tile | Prefetch | Unroll | Vectorize | Parallelize
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -362,6 +366,11 @@ def decide(
             apply(
                 Vectorize(inner), f"the sum over {inner} runs along contiguous memory"
             )
+        elif _walks_one(inner, shape, problem):
+            apply(
+                Unroll(inner, SUMS),
+                f"each step over {inner} would wait for the sum of the one before",
+            )
     parallel = _parallel_index(order, shape, choice, problem)
     if parallel is not None:
         apply(
@@ -379,6 +388,15 @@ def decide(
         candidate.cost,
         tuple(reasons),
     )
+
+
+def _walks_one(index: str, shape: _Shape, problem: Problem) -> bool:
+    """Tell whether a loop walks one operand, each of its coordinates once."""
+    walked, points = walked_at(shape.merged, index, problem)
+    if len(walked) != 1 or points != (frozenset(walked),):
+        return False
+    spec = problem.specs[walked[0].tensor]
+    return all(level.unique for level in spec.format.levels)
 
 
 def _late_workspace(
@@ -410,6 +428,10 @@ def _late_workspace(
                 Prefetch(gathered, PREFETCH_DISTANCE),
                 f"{walked[0].tensor} selects rows along {gathered} that the processor "
                 "cannot foresee",
+            )
+            apply(
+                Unroll(gathered, SUMS),
+                "a tile of fewer vectors would wait for each sum before the next",
             )
         return True
     if shape.copies:

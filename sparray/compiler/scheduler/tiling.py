@@ -10,7 +10,13 @@ from sparray.compiler.levels import level_index
 from sparray.compiler.problem import Problem
 from sparray.formats.level import Locatable
 
-__all__ = ["PREFETCH_DISTANCE", "can_reduce_in_vectors", "can_tile", "tile_sizes"]
+__all__ = [
+    "PREFETCH_DISTANCE",
+    "SUMS",
+    "can_reduce_in_vectors",
+    "can_tile",
+    "tile_sizes",
+]
 
 _TILE_BYTES = 256
 """Bytes of the largest tile: 8 accumulators of AVX2 (2 multiply-adds start per cycle
@@ -20,6 +26,8 @@ reference machine (SpMM, 10,000² and 100,000², 256 columns)."""
 PREFETCH_DISTANCE = 8
 """Positions that a gathered row is prefetched ahead: 8 rows of 4 cache lines keep the
 32 to 48 line buffers busy; 4, 16 and 32 were within 5 % of it."""
+SUMS = 4
+"""Sums side by side: an addition can start every half or whole cycle and takes 4."""
 _VECTOR_OPERATORS = frozenset({"add", "sub", "mul", "div", "neg"})
 
 
