@@ -5,8 +5,8 @@ from sparray.compiler.index_notation.canonical import index_name
 from sparray.compiler.index_notation.nodes import Access, Assignment
 from sparray.compiler.levels import n_levels
 from sparray.compiler.problem import Problem, TensorSpec
+from sparray.compiler.scheduler.candidates import best_candidate
 from sparray.compiler.scheduler.cost_model import COSTS
-from sparray.compiler.scheduler.decision import best_candidate
 from sparray.compiler.scheduler.statistics import Statistics
 
 __all__ = [

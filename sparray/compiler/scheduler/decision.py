@@ -1,22 +1,17 @@
-"""Schedule one problem that needs no temporary: pick commands, give reasons."""
+"""Turn a loop order into a schedule: pick commands, give reasons."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from sparray.compiler import names
-from sparray.compiler.cin.concretize import concretize, split_reductions
+from sparray.compiler.cin.concretize import concretize
 from sparray.compiler.cin.nodes import Stmt
 from sparray.compiler.index_notation.dtypes import result_dtype
-from sparray.compiler.index_notation.nodes import Access, Expr
+from sparray.compiler.index_notation.nodes import Expr
 from sparray.compiler.index_notation.simplify import (
     accesses,
-    free_indices,
     is_zero,
-    substitute,
 )
-from sparray.compiler.levels import level_index, loop_parts, n_levels
-from sparray.compiler.loop_ir.operators import operator
 from sparray.compiler.merge_lattice import absent
 from sparray.compiler.problem import Problem
 from sparray.compiler.schedule.accumulate import Accumulate
@@ -28,15 +23,21 @@ from sparray.compiler.schedule.split import Split
 from sparray.compiler.schedule.tile import Tile
 from sparray.compiler.schedule.unroll import Unroll
 from sparray.compiler.schedule.vectorize import Vectorize
-from sparray.compiler.scheduler.assembly import Choice, choose_assembly, walked_at
+from sparray.compiler.scheduler.assembly import Choice, walked_at
+from sparray.compiler.scheduler.candidates import Candidate
 from sparray.compiler.scheduler.cost_model import (
-    COSTS,
     LoopEstimate,
     estimate_loops,
-    nest_cost,
 )
 from sparray.compiler.scheduler.limits import check_merges, check_reductions
-from sparray.compiler.scheduler.loop_order import allowed_orders, constraints
+from sparray.compiler.scheduler.loop_order import constraints
+from sparray.compiler.scheduler.shape import (
+    Shape,
+    late_indices,
+    parallel_index,
+    shape_of,
+    stored_order,
+)
 from sparray.compiler.scheduler.statistics import Statistics
 from sparray.compiler.scheduler.tiling import (
     PREFETCH_DISTANCE,
@@ -48,20 +49,7 @@ from sparray.compiler.scheduler.tiling import (
 from sparray.errors import UnsupportedError
 from sparray.formats.level import Locatable
 
-__all__ = [
-    "Candidate",
-    "Command",
-    "Decision",
-    "Reason",
-    "best_candidate",
-    "candidate_in",
-    "decide",
-]
-
-_LONGEST_LIST = 2**22
-"""Extent up to which a list workspace is always taken: 17 bytes each, per thread."""
-_LIST_PER_PRODUCT = 16
-"""Beyond it, coordinates per product up to which it is still taken."""
+__all__ = ["Command", "Decision", "Reason", "decide"]
 
 Command = (
     Split | Reorder | Accumulate | Tile | Prefetch | Unroll | Vectorize | Parallelize
@@ -117,204 +105,6 @@ class Decision:
         return ".".join(map(str, (*self.commands, self.assemble)))
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A loop order with the way of assembly that it admits."""
-
-    order: tuple[str, ...]
-    choice: Choice
-    cost: float
-
-
-@dataclass(frozen=True, slots=True)
-class _Shape:
-    """The parts of an assignment that decisions look at."""
-
-    value: Expr
-    merged: Expr
-    reduced: tuple[str, ...]
-    parts: Mapping[str, tuple[str, ...]]
-    terms: tuple[Expr, ...]
-    ops: tuple[str, ...]
-    copies: bool
-
-
-def _shape(problem: Problem) -> _Shape:
-    assignment = problem.assignment
-    value, reductions = split_reductions(assignment.value)
-    merged = substitute(
-        value, {item.workspace: item.reduce.operand for item in reductions}
-    )
-    reduced = dict.fromkeys(i for item in reductions for i in item.reduce.indices)
-    terms = tuple(item.reduce.operand for item in reductions)
-    ops = tuple(item.reduce.op for item in reductions)
-    parts = loop_parts(accesses(merged), problem.specs)
-    loops = tuple(part for i in reduced for part in parts.get(i, (i,)))
-    copies = isinstance(value, Access)
-    return _Shape(value, merged, loops, parts, terms, ops, copies)
-
-
-def best_candidate(problem: Problem, statistics: Statistics) -> Candidate | None:
-    """Return the cheapest loop order that needs no temporary, or None."""
-    shape = _shape(problem)
-    target = problem.assignment.target
-    found = accesses(shape.merged)
-    kept = (part for i in target.indices for part in shape.parts.get(i, (i,)))
-    indices = [*kept, *shape.reduced]
-    if not _walks_loops(shape, indices, problem):
-        return None
-    pairs = frozenset[tuple[str, str]]().union(
-        *(
-            constraints(access, problem.specs[access.tensor], indices)
-            for access in found
-        )
-    )
-    orders = allowed_orders(
-        indices, pairs, [_stored_order(a, problem) for a in (target, *found)]
-    )
-    best: Candidate | None = None
-    for order in orders:
-        candidate = _judge(order, shape, problem, statistics)
-        if candidate is not None and (best is None or candidate.cost < best.cost):
-            best = candidate
-    return best
-
-
-def candidate_in(
-    order: Sequence[str], problem: Problem, statistics: Statistics
-) -> Candidate | None:
-    """Return the candidate with a given loop order, which the levels must allow."""
-    shape = _shape(problem)
-    if not _walks_loops(shape, order, problem):
-        return None
-    return _judge(tuple(order), shape, problem, statistics)
-
-
-def _walks_loops(shape: _Shape, loops: Sequence[str], problem: Problem) -> bool:
-    """Tell whether each level that must be walked has a loop of its own index.
-
-    A column that follows from a diagonal and a row is known inside the row's loop only:
-    there has to be one, and a sum over the rows cannot stand inside the loops of the
-    result.
-    """
-    found = accesses(shape.merged)
-    for index, parts in shape.parts.items():
-        part = names.derived(parts[0])
-        if not isinstance(part, names.Diagonal):
-            continue
-        summed = part.row in shape.reduced
-        if summed and index in problem.assignment.target.indices:
-            return False
-        if part.row not in loops:
-            return False
-    return all(
-        level_index(problem.specs[access.tensor], access, depth) in loops
-        for access in found
-        for depth, level in enumerate(problem.specs[access.tensor].format.levels)
-        if not isinstance(level, Locatable)
-    )
-
-
-def _stored_order(access: Access, problem: Problem) -> list[str]:
-    spec = problem.specs[access.tensor]
-    return [level_index(spec, access, depth) for depth in range(n_levels(spec))]
-
-
-def _judge(
-    order: tuple[str, ...], shape: _Shape, problem: Problem, statistics: Statistics
-) -> Candidate | None:
-    reduced = frozenset(shape.reduced)
-    choice = choose_assembly(shape.merged, order, reduced, problem)
-    if choice.way is None:
-        return None
-    late = _late(order, reduced)
-    if set(late) & set(names.wholes(order[: len(order) - _from_first(order, reduced)])):
-        # Some parts of an index stand before a sum and some in it: a workspace over
-        # the index would be emptied for each of the former.
-        return None
-    if late and not _can_be_late(late, shape, choice, problem):
-        return None
-    cost = nest_cost(shape.merged, order, problem, statistics)
-    leaves = estimate_loops(shape.merged, order, problem, statistics)
-    iterations = leaves[-1].iterations if leaves else 1.0
-    if late and _list_too_long(late, choice, problem, statistics, iterations):
-        return None
-    if problem.prune:
-        iterations *= COSTS["kept"]
-    if late and choice.way is Assembly.APPEND:
-        cost += COSTS["list"] * iterations
-    if choice.way is Assembly.SCATTER:
-        cost += COSTS["scatter"] * iterations
-    if _parallel_index(order, shape, choice, problem) is None:
-        cost *= COSTS["serial"]
-    return Candidate(order, choice, cost)
-
-
-def _late(order: Sequence[str], reduced: frozenset[str]) -> list[str]:
-    inside = order[len(order) - _from_first(order, reduced) :]
-    return list(names.wholes(i for i in inside if i not in reduced))
-
-
-def _from_first(order: Sequence[str], reduced: frozenset[str]) -> int:
-    """Return how many loops there are from the first reduction's on."""
-    first = next((n for n, index in enumerate(order) if index in reduced), len(order))
-    return len(order) - first
-
-
-def _can_be_late(
-    late: list[str], shape: _Shape, choice: Choice, problem: Problem
-) -> bool:
-    """Tell whether loops of the target may stand inside the one reduction's."""
-    if len(shape.terms) != 1 or not set(late) <= set(free_indices(shape.terms[0])):
-        return False
-    if operator(shape.ops[0]).identity != 0:
-        # What accumulates in memory starts from zeros.
-        return False
-    if choice.way is Assembly.INSERT:
-        return shape.copies or len(late) == 1
-    if not problem.output.format.is_sorted:
-        return shape.copies
-    return choice.way is Assembly.APPEND and len(late) == 1
-
-
-def _list_too_long(
-    late: list[str],
-    choice: Choice,
-    problem: Problem,
-    statistics: Statistics,
-    iterations: float,
-) -> bool:
-    """Tell whether a list workspace would be far longer than what it collects.
-
-    Its memory grows with the extent of its index. A list of the products, sorted,
-    grows with their number alone.
-    """
-    if choice.way is not Assembly.APPEND or not problem.output.format.is_sorted:
-        return False
-    extent = statistics.extents[late[0]]
-    return extent > _LONGEST_LIST and extent > _LIST_PER_PRODUCT * iterations
-
-
-def _parallel_index(
-    order: Sequence[str], shape: _Shape, choice: Choice, problem: Problem
-) -> str | None:
-    """Return the outermost index if its loop may run on several threads."""
-    if not order or order[0] in shape.reduced:
-        return None
-    if isinstance(names.derived(order[0]), names.Diagonal):
-        return None
-    if choice.way is Assembly.SCATTER:
-        return None
-    walked, points = walked_at(shape.merged, order[0], problem)
-    if choice.way is Assembly.APPEND and not problem.output.format.levels[0].full:
-        return None
-    if not walked:
-        return order[0]
-    alone = len(walked) == 1 and frozenset() not in points
-    outermost = problem.specs[walked[0].tensor].format.levels[0]
-    return order[0] if alone and outermost.unique else None
-
-
 def decide(
     problem: Problem, candidate: Candidate, statistics: Statistics, vector_bytes: int
 ) -> Decision:
@@ -326,7 +116,7 @@ def decide(
         If the expression reduces by another operator than addition over an index
         that an operand stores sparsely: its absent entries would count too.
     """
-    shape = _shape(problem)
+    shape = shape_of(problem)
     check_reductions(problem)
     check_merges(problem, shape.merged)
     order, choice = candidate.order, candidate.choice
@@ -352,7 +142,7 @@ def decide(
     if order:
         commands.append(Reorder(order))
         stages.append(commands[-1].apply(stages[-1]))
-    late = _late(order, frozenset(shape.reduced))
+    late = late_indices(order, frozenset(shape.reduced))
     tiled = False
     if len(shape.terms) == 1 and late:
         tiled = _late_workspace(
@@ -371,7 +161,7 @@ def decide(
                 Unroll(inner, SUMS),
                 f"each step over {inner} would wait for the sum of the one before",
             )
-    parallel = _parallel_index(order, shape, choice, problem)
+    parallel = parallel_index(order, shape, choice, problem)
     if parallel is not None:
         apply(
             Parallelize(parallel),
@@ -390,7 +180,7 @@ def decide(
     )
 
 
-def _walks_one(index: str, shape: _Shape, problem: Problem) -> bool:
+def _walks_one(index: str, shape: Shape, problem: Problem) -> bool:
     """Tell whether a loop walks one operand, each of its coordinates once."""
     walked, points = walked_at(shape.merged, index, problem)
     if len(walked) != 1 or points != (frozenset(walked),):
@@ -403,7 +193,7 @@ def _late_workspace(
     order: Sequence[str],
     late: list[str],
     choice: Choice,
-    shape: _Shape,
+    shape: Shape,
     problem: Problem,
     vector_bytes: int,
     apply: Callable[[Command, str], None],
@@ -446,7 +236,7 @@ def _needs_zero(
     order: Sequence[str],
     late: list[str],
     choice: Choice,
-    shape: _Shape,
+    shape: Shape,
     problem: Problem,
     tiled: bool,
 ) -> bool:
@@ -490,7 +280,7 @@ def _accumulator(problem: Problem, reduce: Expr) -> str:
 
 def _why_order(problem: Problem, order: Sequence[str]) -> str:
     fixed = [
-        f"{access.tensor} is stored along {' '.join(_stored_order(access, problem))}"
+        f"{access.tensor} is stored along {' '.join(stored_order(access, problem))}"
         for access in accesses(problem.assignment.value)
         if constraints(access, problem.specs[access.tensor], order)
     ]

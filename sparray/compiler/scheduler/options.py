@@ -12,13 +12,13 @@ from sparray.compiler.index_notation.simplify import (
     substitute,
 )
 from sparray.compiler.problem import Problem, TensorSpec
-from sparray.compiler.scheduler.conversions import conversion_cost, is_direct
-from sparray.compiler.scheduler.cost_model import COSTS, estimate_loops
-from sparray.compiler.scheduler.decision import (
+from sparray.compiler.scheduler.candidates import (
     Candidate,
     best_candidate,
     candidate_in,
 )
+from sparray.compiler.scheduler.conversions import conversion_cost, is_direct
+from sparray.compiler.scheduler.cost_model import COSTS, estimate_loops
 from sparray.compiler.scheduler.loop_order import constraints, violated
 from sparray.compiler.scheduler.statistics import Statistics
 from sparray.compiler.scheduler.temporaries import (

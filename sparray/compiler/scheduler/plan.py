@@ -15,13 +15,9 @@ from sparray.compiler.index_notation.simplify import (
     substitute,
 )
 from sparray.compiler.problem import Problem, TensorSpec
+from sparray.compiler.scheduler.candidates import best_candidate
 from sparray.compiler.scheduler.conversions import conversion, conversion_statistics
-from sparray.compiler.scheduler.decision import (
-    Decision,
-    Reason,
-    best_candidate,
-    decide,
-)
+from sparray.compiler.scheduler.decision import Decision, Reason, decide
 from sparray.compiler.scheduler.factor import factor_invariants
 from sparray.compiler.scheduler.limits import check_diagonals
 from sparray.compiler.scheduler.nested import inner_reduction, replace_expression

@@ -1,0 +1,174 @@
+"""Judge loop orders: which of them need no temporary, and what they cost."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sparray.compiler import names
+from sparray.compiler.index_notation.simplify import (
+    accesses,
+    free_indices,
+)
+from sparray.compiler.levels import level_index
+from sparray.compiler.loop_ir.operators import operator
+from sparray.compiler.problem import Problem
+from sparray.compiler.schedule.assemble import Assembly
+from sparray.compiler.scheduler.assembly import Choice, choose_assembly
+from sparray.compiler.scheduler.cost_model import (
+    COSTS,
+    estimate_loops,
+    nest_cost,
+)
+from sparray.compiler.scheduler.loop_order import allowed_orders, constraints
+from sparray.compiler.scheduler.shape import (
+    Shape,
+    late_indices,
+    loops_from_first,
+    parallel_index,
+    shape_of,
+    stored_order,
+)
+from sparray.compiler.scheduler.statistics import Statistics
+from sparray.formats.level import Locatable
+
+__all__ = ["Candidate", "best_candidate", "candidate_in"]
+
+_LONGEST_LIST = 2**22
+"""Extent up to which a list workspace is always taken: 17 bytes each, per thread."""
+_LIST_PER_PRODUCT = 16
+"""Beyond it, coordinates per product up to which it is still taken."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A loop order with the way of assembly that it admits."""
+
+    order: tuple[str, ...]
+    choice: Choice
+    cost: float
+
+
+def best_candidate(problem: Problem, statistics: Statistics) -> Candidate | None:
+    """Return the cheapest loop order that needs no temporary, or None."""
+    shape = shape_of(problem)
+    target = problem.assignment.target
+    found = accesses(shape.merged)
+    kept = (part for i in target.indices for part in shape.parts.get(i, (i,)))
+    indices = [*kept, *shape.reduced]
+    if not _walks_loops(shape, indices, problem):
+        return None
+    pairs = frozenset[tuple[str, str]]().union(
+        *(
+            constraints(access, problem.specs[access.tensor], indices)
+            for access in found
+        )
+    )
+    orders = allowed_orders(
+        indices, pairs, [stored_order(a, problem) for a in (target, *found)]
+    )
+    best: Candidate | None = None
+    for order in orders:
+        candidate = _judge(order, shape, problem, statistics)
+        if candidate is not None and (best is None or candidate.cost < best.cost):
+            best = candidate
+    return best
+
+
+def candidate_in(
+    order: Sequence[str], problem: Problem, statistics: Statistics
+) -> Candidate | None:
+    """Return the candidate with a given loop order, which the levels must allow."""
+    shape = shape_of(problem)
+    if not _walks_loops(shape, order, problem):
+        return None
+    return _judge(tuple(order), shape, problem, statistics)
+
+
+def _walks_loops(shape: Shape, loops: Sequence[str], problem: Problem) -> bool:
+    """Tell whether each level that must be walked has a loop of its own index.
+
+    A column that follows from a diagonal and a row is known inside the row's loop only:
+    there has to be one, and a sum over the rows cannot stand inside the loops of the
+    result.
+    """
+    found = accesses(shape.merged)
+    for index, parts in shape.parts.items():
+        part = names.derived(parts[0])
+        if not isinstance(part, names.Diagonal):
+            continue
+        summed = part.row in shape.reduced
+        if summed and index in problem.assignment.target.indices:
+            return False
+        if part.row not in loops:
+            return False
+    return all(
+        level_index(problem.specs[access.tensor], access, depth) in loops
+        for access in found
+        for depth, level in enumerate(problem.specs[access.tensor].format.levels)
+        if not isinstance(level, Locatable)
+    )
+
+
+def _judge(
+    order: tuple[str, ...], shape: Shape, problem: Problem, statistics: Statistics
+) -> Candidate | None:
+    reduced = frozenset(shape.reduced)
+    choice = choose_assembly(shape.merged, order, reduced, problem)
+    if choice.way is None:
+        return None
+    late = late_indices(order, reduced)
+    if set(late) & set(
+        names.wholes(order[: len(order) - loops_from_first(order, reduced)])
+    ):
+        # Some parts of an index stand before a sum and some in it: a workspace over
+        # the index would be emptied for each of the former.
+        return None
+    if late and not _can_be_late(late, shape, choice, problem):
+        return None
+    cost = nest_cost(shape.merged, order, problem, statistics)
+    leaves = estimate_loops(shape.merged, order, problem, statistics)
+    iterations = leaves[-1].iterations if leaves else 1.0
+    if late and _list_too_long(late, choice, problem, statistics, iterations):
+        return None
+    if problem.prune:
+        iterations *= COSTS["kept"]
+    if late and choice.way is Assembly.APPEND:
+        cost += COSTS["list"] * iterations
+    if choice.way is Assembly.SCATTER:
+        cost += COSTS["scatter"] * iterations
+    if parallel_index(order, shape, choice, problem) is None:
+        cost *= COSTS["serial"]
+    return Candidate(order, choice, cost)
+
+
+def _can_be_late(
+    late: list[str], shape: Shape, choice: Choice, problem: Problem
+) -> bool:
+    """Tell whether loops of the target may stand inside the one reduction's."""
+    if len(shape.terms) != 1 or not set(late) <= set(free_indices(shape.terms[0])):
+        return False
+    if operator(shape.ops[0]).identity != 0:
+        # What accumulates in memory starts from zeros.
+        return False
+    if choice.way is Assembly.INSERT:
+        return shape.copies or len(late) == 1
+    if not problem.output.format.is_sorted:
+        return shape.copies
+    return choice.way is Assembly.APPEND and len(late) == 1
+
+
+def _list_too_long(
+    late: list[str],
+    choice: Choice,
+    problem: Problem,
+    statistics: Statistics,
+    iterations: float,
+) -> bool:
+    """Tell whether a list workspace would be far longer than what it collects.
+
+    Its memory grows with the extent of its index. A list of the products, sorted,
+    grows with their number alone.
+    """
+    if choice.way is not Assembly.APPEND or not problem.output.format.is_sorted:
+        return False
+    extent = statistics.extents[late[0]]
+    return extent > _LONGEST_LIST and extent > _LIST_PER_PRODUCT * iterations

@@ -1,0 +1,108 @@
+"""The parts of a problem that decisions look at, and what loop orders mean to them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from sparray.compiler import names
+from sparray.compiler.cin.concretize import split_reductions
+from sparray.compiler.index_notation.nodes import Access, Expr
+from sparray.compiler.index_notation.simplify import (
+    accesses,
+    substitute,
+)
+from sparray.compiler.levels import level_index, loop_parts, n_levels
+from sparray.compiler.problem import Problem
+from sparray.compiler.schedule.assemble import Assembly
+from sparray.compiler.scheduler.assembly import Choice, walked_at
+
+__all__ = [
+    "Shape",
+    "late_indices",
+    "loops_from_first",
+    "parallel_index",
+    "shape_of",
+    "stored_order",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """The parts of an assignment that decisions look at.
+
+    Attributes
+    ----------
+    value : Expr
+        The right side, a workspace in place of each reduction.
+    merged : Expr
+        The right side, each reduction's term in place of it: what loops merge.
+    reduced : tuple of str
+        Loops that reduce.
+    parts : mapping of str to tuple of str
+        Indices whose loops run over parts.
+    terms, ops : tuple
+        Of each reduction.
+    copies : bool
+        Whether the right side is a single access or reduction.
+    """
+
+    value: Expr
+    merged: Expr
+    reduced: tuple[str, ...]
+    parts: Mapping[str, tuple[str, ...]]
+    terms: tuple[Expr, ...]
+    ops: tuple[str, ...]
+    copies: bool
+
+
+def shape_of(problem: Problem) -> Shape:
+    """Return the parts of a problem."""
+    assignment = problem.assignment
+    value, reductions = split_reductions(assignment.value)
+    merged = substitute(
+        value, {item.workspace: item.reduce.operand for item in reductions}
+    )
+    reduced = dict.fromkeys(i for item in reductions for i in item.reduce.indices)
+    terms = tuple(item.reduce.operand for item in reductions)
+    ops = tuple(item.reduce.op for item in reductions)
+    parts = loop_parts(accesses(merged), problem.specs)
+    loops = tuple(part for i in reduced for part in parts.get(i, (i,)))
+    copies = isinstance(value, Access)
+    return Shape(value, merged, loops, parts, terms, ops, copies)
+
+
+def late_indices(order: Sequence[str], reduced: frozenset[str]) -> list[str]:
+    """Return the target's indices whose loops stand inside a reduction's."""
+    inside = order[len(order) - loops_from_first(order, reduced) :]
+    return list(names.wholes(i for i in inside if i not in reduced))
+
+
+def loops_from_first(order: Sequence[str], reduced: frozenset[str]) -> int:
+    """Return how many loops there are from the first reduction's on."""
+    first = next((n for n, index in enumerate(order) if index in reduced), len(order))
+    return len(order) - first
+
+
+def parallel_index(
+    order: Sequence[str], shape: Shape, choice: Choice, problem: Problem
+) -> str | None:
+    """Return the outermost index if its loop may run on several threads."""
+    if not order or order[0] in shape.reduced:
+        return None
+    if isinstance(names.derived(order[0]), names.Diagonal):
+        return None
+    if choice.way is Assembly.SCATTER:
+        return None
+    walked, points = walked_at(shape.merged, order[0], problem)
+    if choice.way is Assembly.APPEND and not problem.output.format.levels[0].full:
+        return None
+    if not walked:
+        return order[0]
+    alone = len(walked) == 1 and frozenset() not in points
+    outermost = problem.specs[walked[0].tensor].format.levels[0]
+    return order[0] if alone and outermost.unique else None
+
+
+def stored_order(access: Access, problem: Problem) -> list[str]:
+    """Return the index of each level of an access, outermost first."""
+    spec = problem.specs[access.tensor]
+    return [level_index(spec, access, depth) for depth in range(n_levels(spec))]
