@@ -142,7 +142,7 @@ def compile(
     >>> import sparray as sp
     >>> kernel = sp.compile("y[i] = A[i,j] * x[j]", A="csr", dtype="float32")
     >>> kernel.schedule
-    'reorder(i j).parallelize(i).assemble(insert)'
+    'reorder(i j).unroll(j, 4).parallelize(i).assemble(insert)'
     """
     parsed = assignment_expression(expression)
     stated = expression.partition("=")[0].partition("[")[0].strip()
