@@ -11,10 +11,11 @@ from sparray.compiler.lower.append import append_groups, located_prefix
 from sparray.compiler.merge_lattice import lattice
 from sparray.compiler.problem import Problem
 from sparray.compiler.schedule.assemble import Assembly
+from sparray.compiler.scheduler.loop_order import first_reduction
 from sparray.compiler.scheduler.temporaries import can_assemble, is_coordinate_list
 from sparray.formats.level import Locatable
 
-__all__ = ["Choice", "choose_assembly", "walked_at"]
+__all__ = ["Choice", "choose_assembly", "indices_inside", "walked_at"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +89,7 @@ def choose_assembly(
     parts = loop_parts(accesses(value), problem.specs)
     order = collapse(order, parts)
     reduced = reduced | {whole for whole, made in parts.items() if set(made) <= reduced}
-    after = _after_reduction(order, reduced)
+    after = indices_inside(order, reduced)
     if is_coordinate_list(spec.format) and not spec.format.is_sorted:
         if not after or not spec.format.unique:
             return Choice(Assembly.APPEND, "the result takes entries in any order")
@@ -119,12 +120,10 @@ def _is_column(index: str, parts: Mapping[str, tuple[str, ...]]) -> bool:
     )
 
 
-def _after_reduction(order: Sequence[str], reduced: frozenset[str]) -> list[str]:
+def indices_inside(order: Sequence[str], reduced: frozenset[str]) -> list[str]:
     """Return the target's indices whose loops stand inside a reduction's."""
-    for n, index in enumerate(order):
-        if index in reduced:
-            return [other for other in order[n:] if other not in reduced]
-    return []
+    inside = order[first_reduction(order, reduced) :]
+    return [index for index in inside if index not in reduced]
 
 
 def _inherited(
@@ -132,7 +131,7 @@ def _inherited(
 ) -> str | None:
     """Return the operand whose pattern is that of the result, if there is one."""
     target = problem.assignment.target
-    if _after_reduction(order, reduced):
+    if indices_inside(order, reduced):
         return None
     for access in dict.fromkeys(accesses(value)):
         spec = problem.specs[access.tensor]

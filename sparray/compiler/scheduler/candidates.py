@@ -18,11 +18,14 @@ from sparray.compiler.scheduler.cost_model import (
     estimate_loops,
     nest_cost,
 )
-from sparray.compiler.scheduler.loop_order import allowed_orders, constraints
+from sparray.compiler.scheduler.loop_order import (
+    allowed_orders,
+    constraints,
+    first_reduction,
+)
 from sparray.compiler.scheduler.shape import (
     Shape,
     late_indices,
-    loops_from_first,
     parallel_index,
     shape_of,
     stored_order,
@@ -116,9 +119,8 @@ def _judge(
     if choice.way is None:
         return None
     late = late_indices(order, reduced)
-    if set(late) & set(
-        names.wholes(order[: len(order) - loops_from_first(order, reduced)])
-    ):
+    before = order[: first_reduction(order, reduced)]
+    if set(late) & set(names.wholes(before)):
         # Some parts of an index stand before a sum and some in it: a workspace over
         # the index would be emptied for each of the former.
         return None

@@ -9,7 +9,7 @@ from sparray.compiler.levels import level_index
 from sparray.compiler.problem import TensorSpec
 from sparray.formats.level import Locatable
 
-__all__ = ["allowed_orders", "constraints", "violated"]
+__all__ = ["allowed_orders", "constraints", "first_reduction", "violated"]
 
 _MOST_PERMUTED = 6
 
@@ -57,6 +57,11 @@ def violated(order: Sequence[str], pairs: frozenset[tuple[str, str]]) -> bool:
     """Tell whether an order breaks a pair; no order keeps a loop before itself."""
     place = {index: n for n, index in enumerate(order)}
     return any(place[a] >= place[b] for a, b in pairs if a in place and b in place)
+
+
+def first_reduction(order: Sequence[str], reduced: Collection[str]) -> int:
+    """Return the place of the outermost reducing loop; past the end if none reduces."""
+    return next((n for n, index in enumerate(order) if index in reduced), len(order))
 
 
 def allowed_orders(

@@ -13,12 +13,15 @@ from sparray.compiler.index_notation.simplify import (
 from sparray.compiler.levels import level_index, loop_parts, n_levels
 from sparray.compiler.problem import Problem
 from sparray.compiler.schedule.assemble import Assembly
-from sparray.compiler.scheduler.assembly import Choice, walked_at
+from sparray.compiler.scheduler.assembly import (
+    Choice,
+    indices_inside,
+    walked_at,
+)
 
 __all__ = [
     "Shape",
     "late_indices",
-    "loops_from_first",
     "parallel_index",
     "shape_of",
     "stored_order",
@@ -72,14 +75,7 @@ def shape_of(problem: Problem) -> Shape:
 
 def late_indices(order: Sequence[str], reduced: frozenset[str]) -> list[str]:
     """Return the target's indices whose loops stand inside a reduction's."""
-    inside = order[len(order) - loops_from_first(order, reduced) :]
-    return list(names.wholes(i for i in inside if i not in reduced))
-
-
-def loops_from_first(order: Sequence[str], reduced: frozenset[str]) -> int:
-    """Return how many loops there are from the first reduction's on."""
-    first = next((n for n, index in enumerate(order) if index in reduced), len(order))
-    return len(order) - first
+    return list(names.wholes(indices_inside(order, reduced)))
 
 
 def parallel_index(
