@@ -14,6 +14,7 @@ cursor. Every other appended level is a group of its own.
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from sparray.compiler import names
 from sparray.compiler.index_notation.nodes import Access
@@ -21,7 +22,7 @@ from sparray.compiler.levels import level_index, n_levels
 from sparray.compiler.loop_ir import nodes as ir
 from sparray.compiler.loop_ir.builder import add, less, literal
 from sparray.compiler.lower.access import advance, start
-from sparray.compiler.lower.context import Context, zero_of
+from sparray.compiler.lower.context import Context, Output, zero_of
 from sparray.compiler.lower.scope import Scope
 from sparray.compiler.problem import TensorSpec
 from sparray.errors import InternalError, UnsupportedError
@@ -58,18 +59,12 @@ def counts_buffer(group: Sequence[int]) -> ir.Buffer:
 
 
 @dataclass(slots=True)
-class AppendOutput:
+class AppendOutput(Output):
     """Entries come in the result's order within each unit."""
 
-    target: Access
     spec: TensorSpec
-    sparse: bool = True
+    sparse: ClassVar[bool] = True
     cursors: list[ir.Var] = field(default_factory=list)
-
-    @property
-    def follows(self) -> frozenset[Access]:
-        """The target."""
-        return frozenset({self.target})
 
     @property
     def groups(self) -> tuple[tuple[int, ...], ...]:
@@ -78,7 +73,7 @@ class AppendOutput:
 
     def begin(self, scope: Scope, ctx: Context) -> Scope:
         """Follow the target's prefix; without one, all is one unit."""
-        scope = advance(start([self.target], scope), ctx)
+        scope = advance(start([self.followed], scope), ctx)
         if located_prefix(self.spec) == 0:
             self._open(scope, ctx)
         return scope
@@ -93,13 +88,13 @@ class AppendOutput:
         """Open a unit once its prefix is bound; finish a fibre's parent after it."""
         prefix = located_prefix(self.spec)
         index = _whole(index, scope)
-        if index in {level_index(self.spec, self.target, d) for d in range(prefix)}:
-            if scope.places[self.target].depth < prefix:
+        if index in {level_index(self.spec, self.followed, d) for d in range(prefix)}:
+            if scope.places[self.followed].depth < prefix:
                 yield scope
                 return
             self._open(scope, ctx)
             yield scope
-            self._close(scope.places[self.target].begin, ctx)
+            self._close(scope.places[self.followed].begin, ctx)
             return
         number = self._inner_group(index)
         if number is None:
@@ -129,12 +124,12 @@ class AppendOutput:
     def _inner_group(self, index: str) -> int | None:
         """Return the group whose last level stores the index, unless it is the leaf."""
         for number, group in enumerate(self.groups[:-1]):
-            if level_index(self.spec, self.target, group[-1]) == index:
+            if level_index(self.spec, self.followed, group[-1]) == index:
                 return number
         return None
 
     def _open(self, scope: Scope, ctx: Context) -> None:
-        unit = scope.places[self.target].begin
+        unit = scope.places[self.followed].begin
         self.cursors = [
             ctx.builder.declare(
                 f"next{group[0] + 1}",
@@ -153,42 +148,28 @@ class AppendOutput:
         cursor = self.cursors[number]
         if not ctx.counting:
             for depth in self.groups[number]:
-                write_coordinate(self.target, depth, cursor, scope, ctx)
+                write_coordinate(self.followed, depth, cursor, scope, ctx)
             if number + 1 < len(self.groups):
                 depth = self.groups[number + 1][0]
                 level = appendable(self.spec.format.levels[depth])
-                view = ctx.view(self.target, depth)
+                view = ctx.view(self.followed, depth)
                 edges = level.append_edges(view, cursor, self.cursors[number + 1])
                 ctx.builder.emit(*edges)
         ctx.builder.assign(cursor, add(cursor, literal(1)))
 
 
 @dataclass(slots=True)
-class ScatterOutput:
+class ScatterOutput(Output):
     """Fibres are met in any order; each has a cursor, its offset, in memory."""
 
-    target: Access
     spec: TensorSpec
-    sparse: bool = True
-
-    @property
-    def follows(self) -> frozenset[Access]:
-        """The target."""
-        return frozenset({self.target})
+    sparse: ClassVar[bool] = True
 
     def begin(self, scope: Scope, ctx: Context) -> Scope:
         """Follow the target's prefix like an operand."""
         if len(append_groups(self.spec)) != 1:
             raise InternalError(f"expected one appended level, got {self.spec.format}")
-        return advance(start([self.target], scope), ctx)
-
-    def end(self, ctx: Context) -> None:
-        """Nothing is left to do."""
-
-    @contextmanager
-    def bound(self, index: str, scope: Scope, ctx: Context) -> Iterator[Scope]:
-        """Change nothing: `advance` has followed the prefix."""
-        yield scope
+        return advance(start([self.followed], scope), ctx)
 
     def store(
         self,

@@ -1,10 +1,10 @@
 """The parts of one function under construction that do not depend on the place."""
 
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Protocol
+from typing import ClassVar
 
 import numpy as np
 
@@ -47,28 +47,39 @@ class WorkspaceBuffers:
     count: ir.Var
 
 
-class Output(Protocol):
-    """How the result is written; one implementation per way of assembly.
+@dataclass(slots=True)
+class Output:
+    """How the result is written; one subclass per way of assembly.
 
-    ``sparse`` says that an entry exists only where `store` is called.
+    Attributes
+    ----------
+    followed : Access
+        The access whose places `bound` and `store` look at: the target's, or that of
+        the operand whose pattern the result has.
+    sparse : bool
+        Whether an entry exists only where `store` is called.
     """
 
-    sparse: bool
+    followed: Access
+    sparse: ClassVar[bool] = False
 
     @property
     def follows(self) -> frozenset[Access]:
-        """The accesses whose places `bound` and `store` look at."""
+        """The followed access, as a set to join with what a statement reads."""
+        return frozenset({self.followed})
 
     def begin(self, scope: Scope, ctx: "Context") -> Scope:
-        """Emit what comes before the loops."""
+        """Emit what comes before the loops: nothing, unless a subclass says so."""
+        return scope
 
     def end(self, ctx: "Context") -> None:
-        """Emit what comes after the loops."""
+        """Emit what comes after the loops: nothing, unless a subclass says so."""
 
     def bound(
         self, index: str, scope: Scope, ctx: "Context"
     ) -> AbstractContextManager[Scope]:
         """Surround the body of a loop in which an index has just been bound."""
+        return nullcontext(scope)
 
     def store(
         self,
@@ -79,6 +90,7 @@ class Output(Protocol):
         ctx: "Context",
     ) -> None:
         """Write the value at the scope's coordinates, or combine it by ``op``."""
+        raise NotImplementedError
 
 
 @dataclass(slots=True)

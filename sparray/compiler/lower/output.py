@@ -1,13 +1,12 @@
 """Write a result whose positions are known: dense levels, or an operand's pattern."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from sparray.compiler.index_notation.nodes import Access
 from sparray.compiler.loop_ir import nodes as ir
 from sparray.compiler.lower.access import advance, start
-from sparray.compiler.lower.context import Context
+from sparray.compiler.lower.context import Context, Output
 from sparray.compiler.lower.expression import combine
 from sparray.compiler.lower.scope import Scope
 
@@ -15,28 +14,12 @@ __all__ = ["InheritOutput", "InsertOutput"]
 
 
 @dataclass(slots=True)
-class InsertOutput:
+class InsertOutput(Output):
     """Every level is located, so a value's place follows from its coordinates."""
-
-    target: Access
-    sparse: bool = False
-
-    @property
-    def follows(self) -> frozenset[Access]:
-        """The target."""
-        return frozenset({self.target})
 
     def begin(self, scope: Scope, ctx: Context) -> Scope:
         """Follow the target like an operand."""
-        return advance(start([self.target], scope), ctx)
-
-    def end(self, ctx: Context) -> None:
-        """Nothing is left to do."""
-
-    @contextmanager
-    def bound(self, index: str, scope: Scope, ctx: Context) -> Iterator[Scope]:
-        """Change nothing: `advance` has followed the target."""
-        yield scope
+        return advance(start([self.followed], scope), ctx)
 
     def store(
         self,
@@ -51,28 +34,8 @@ class InsertOutput:
 
 
 @dataclass(slots=True)
-class InheritOutput:
-    """The result has the pattern of ``source``, so it has its positions too."""
-
-    source: Access
-    sparse: bool = False
-
-    @property
-    def follows(self) -> frozenset[Access]:
-        """The source, whose positions are the result's."""
-        return frozenset({self.source})
-
-    def begin(self, scope: Scope, ctx: Context) -> Scope:
-        """Change nothing: the source is followed as an operand."""
-        return scope
-
-    def end(self, ctx: Context) -> None:
-        """Nothing is left to do."""
-
-    @contextmanager
-    def bound(self, index: str, scope: Scope, ctx: Context) -> Iterator[Scope]:
-        """Change nothing."""
-        yield scope
+class InheritOutput(Output):
+    """The result has the pattern of the followed operand, so it has its positions."""
 
     def store(
         self,
@@ -83,7 +46,7 @@ class InheritOutput:
         ctx: Context,
     ) -> None:
         """Store the value at the source's position."""
-        _store(ctx, scope.places[self.source].begin, value(scope), op)
+        _store(ctx, scope.places[self.followed].begin, value(scope), op)
 
 
 def _store(ctx: Context, index: ir.Expr, value: ir.Expr, op: str | None) -> None:
