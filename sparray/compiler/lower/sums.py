@@ -3,13 +3,19 @@
 from collections.abc import Iterator
 
 from sparray.compiler.cin.effective import target_access
-from sparray.compiler.cin.nodes import Assign, Forall, Stmt, Where
+from sparray.compiler.cin.nodes import Forall, Stmt, Where
 from sparray.compiler.cin.verify import written
 from sparray.compiler.loop_ir import nodes as ir
 from sparray.compiler.lower.context import Context
 from sparray.compiler.lower.expression import combine
 
-__all__ = ["add_up", "current_sums", "extra_sums", "use_sums"]
+__all__ = ["add_up", "extra_sums", "update_operator", "use_sums"]
+
+
+def update_operator(statement: Where) -> str | None:
+    """Return the operator that updates a workspace; None if it is only assigned."""
+    ops = (assignment.op for assignment in written(statement.producer))
+    return next((op for op in ops if op is not None), None)
 
 
 def extra_sums(statement: Where, vectors: int) -> int:
@@ -29,7 +35,7 @@ def _unroll(statement: Stmt) -> int:
     return 1
 
 
-def current_sums(name: str, ctx: Context) -> tuple[ir.Var, ...]:
+def _current_sums(name: str, ctx: Context) -> tuple[ir.Var, ...]:
     """Return the variables into which a workspace is summed."""
     if name in ctx.registers:
         return ctx.registers[name]
@@ -47,7 +53,7 @@ def use_sums(statement: Forall, ctx: Context) -> Iterator[int]:
     if statement.unroll <= 1 or not extra:
         yield 0
         return
-    own = current_sums(name, ctx)
+    own = _current_sums(name, ctx)
     for number, variables in enumerate((own, *extra)):
         _set(name, variables, ctx)
         yield number
@@ -64,8 +70,7 @@ def _set(name: str, variables: tuple[ir.Var, ...], ctx: Context) -> None:
 def add_up(statement: Where, ctx: Context) -> None:
     """Emit the combination of all sums of a workspace into its own."""
     name = statement.workspace.name
-    ops = [a.op for a in written(statement.producer) if isinstance(a, Assign)]
-    op = next((op for op in ops if op is not None), "add")
+    op = update_operator(statement) or "add"
     for variables in ctx.sums.pop(name, ()):
-        for total, part in zip(current_sums(name, ctx), variables, strict=True):
+        for total, part in zip(_current_sums(name, ctx), variables, strict=True):
             ctx.builder.assign(total, combine(op, total, part, total.dtype))

@@ -10,7 +10,6 @@ from sparray.compiler.cin.effective import (
     target_access,
 )
 from sparray.compiler.cin.nodes import Access, Forall, Stmt, Where
-from sparray.compiler.cin.verify import written
 from sparray.compiler.index_notation.apply import reduction_identity
 from sparray.compiler.index_notation.simplify import accesses
 from sparray.compiler.levels import level_index, n_levels
@@ -23,7 +22,7 @@ from sparray.compiler.lower.forall import loop_walkers
 from sparray.compiler.lower.pieces import lanes_of
 from sparray.compiler.lower.scope import Scope
 from sparray.compiler.lower.statement import lower_statement, lowers
-from sparray.compiler.lower.sums import add_up, extra_sums
+from sparray.compiler.lower.sums import add_up, extra_sums, update_operator
 from sparray.errors import InternalError
 
 __all__ = ["lower_where"]
@@ -50,9 +49,9 @@ def _side(statement: Stmt, scope: Scope, ctx: Context) -> Scope:
 def initial(statement: Where) -> ir.Literal:
     """Return what a workspace holds at first: the identity of what updates it."""
     dtype = statement.workspace.dtype
-    for assignment in written(statement.producer):
-        if assignment.op is not None:
-            return ir.Literal(reduction_identity(assignment.op, dtype).item(), dtype)
+    op = update_operator(statement)
+    if op is not None:
+        return ir.Literal(reduction_identity(op, dtype).item(), dtype)
     return ir.Literal(zero_of(dtype), dtype)
 
 
