@@ -1,10 +1,20 @@
-"""The golden-file fixture, shared by every test of printed text; the oracle's path."""
+"""What every test shares: golden files, the oracle's path, how Hypothesis draws.
 
+Hypothesis draws the same examples in every run, so that a run that fails says something
+about the change and not about luck. ``SPARRAY_HYPOTHESIS=explore`` draws others.
+"""
+
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("repeatable", derandomize=True, deadline=None)
+settings.register_profile("explore", deadline=None, print_blob=True)
+settings.load_profile(os.environ.get("SPARRAY_HYPOTHESIS", "repeatable"))
 
 GOLDEN = Path(__file__).parent / "golden"
 

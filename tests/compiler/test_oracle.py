@@ -2,7 +2,8 @@
 
 Dense NumPy = CIN of every stage = loop IR = compiled kernel, for random expressions,
 formats, orders, dtypes, index widths and extents. A problem is named by its seed:
-``random_question(seed)`` of `tests/oracle` makes it again.
+``random_question(seed)`` of `tests/oracle` makes it again. These tests check the same
+seeds in every run (`tests/conftest.py`); ``python tests/oracle/fuzz.py`` goes through any others.
 """
 
 from concurrent.futures import ThreadPoolExecutor
@@ -10,10 +11,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracle_check import check_dispatch, check_stages
+from oracle_check import check_dispatch, check_stages, refusal
 from oracle_problems import random_question
-
-from sparray.errors import DTypeError, UnsupportedError
 
 # Random problems that were wrong once.
 FOUND = {
@@ -31,54 +30,38 @@ FOUND = {
     1189: "a factor that is a sum",
     1368: "a factor that is a sum, sparse result",
     7201: "prefetching the operand that is walked",
+    205531269097215488: "a sum over a diagonal's columns without its rows",
 }
 
 
-def refused(question, check):
-    """Check a question; return the refusal if it is one by name."""
-    try:
-        check(question)
-    except UnsupportedError as error:
-        known = ("got relu of complex",)
-        assert any(text in str(error) for text in known), question
-        return error
-    except DTypeError as error:
-        assert "subtract" in str(error), question
-        return error
-    except Exception as error:
-        error.add_note(repr(question))
-        raise
-    return None
-
-
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=150)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_every_stage_agrees_with_dense_numpy(seed):
-    refused(random_question(seed), check_stages)
+    refusal(random_question(seed), check_stages)
 
 
 @pytest.mark.slow
-@settings(max_examples=3000, deadline=None)
+@settings(max_examples=3000)
 @given(seed=st.integers(0, 2**63 - 1))
 def test_every_stage_agrees_with_dense_numpy_many(seed):
-    refused(random_question(seed), check_stages)
+    refusal(random_question(seed), check_stages)
 
 
 @pytest.mark.parametrize("seed", FOUND, ids=lambda seed: f"{seed}")
 def test_problems_that_were_wrong_once(seed):
-    assert refused(random_question(seed), check_stages) is None
+    assert refusal(random_question(seed), check_stages) is None
 
 
 def test_most_problems_are_answered():
-    refusals = [refused(random_question(s), check_stages) for s in range(200)]
-    assert sum(refusal is not None for refusal in refusals) < 20
+    answers = [refusal(random_question(s), check_stages) for s in range(200)]
+    assert sum(answer is not None for answer in answers) < 20
 
 
 def compiled(seeds):
     """Check problems through compiled kernels, two at a time."""
     with ThreadPoolExecutor(2) as pool:
         questions = map(random_question, seeds)
-        return list(pool.map(lambda q: refused(q, check_dispatch), questions))
+        return list(pool.map(lambda q: refusal(q, check_dispatch), questions))
 
 
 def test_compiled_kernels_agree_with_dense_numpy():

@@ -91,15 +91,18 @@ def _walks_loops(shape: Shape, loops: Sequence[str], problem: Problem) -> bool:
 
     A column that follows from a diagonal and a row is known inside the row's loop only:
     there has to be one, and a sum over the rows cannot stand inside the loops of the
-    result.
+    result. Each sum over the columns has loops of its own, so it needs the rows too.
     """
     found = accesses(shape.merged)
+    kept = problem.assignment.target.indices
     for index, parts in shape.parts.items():
         part = names.derived(parts[0])
         if not isinstance(part, names.Diagonal):
             continue
-        summed = part.row in shape.reduced
-        if summed and index in problem.assignment.target.indices:
+        if part.row in shape.reduced and index in kept:
+            return False
+        sums = [summed for summed in shape.summed if index in summed]
+        if any(part.row not in (*kept, *summed) for summed in sums):
             return False
         if part.row not in loops:
             return False

@@ -42,8 +42,8 @@ class Shape:
         Loops that reduce.
     parts : mapping of str to tuple of str
         Indices whose loops run over parts.
-    terms, ops : tuple
-        Of each reduction.
+    terms, ops, summed : tuple
+        Of each reduction: what is reduced, how, and over which indices.
     copies : bool
         Whether the right side is a single access or reduction.
     """
@@ -54,6 +54,7 @@ class Shape:
     parts: Mapping[str, tuple[str, ...]]
     terms: tuple[Expr, ...]
     ops: tuple[str, ...]
+    summed: tuple[tuple[str, ...], ...]
     copies: bool
 
 
@@ -67,10 +68,11 @@ def shape_of(problem: Problem) -> Shape:
     reduced = dict.fromkeys(i for item in reductions for i in item.reduce.indices)
     terms = tuple(item.reduce.operand for item in reductions)
     ops = tuple(item.reduce.op for item in reductions)
+    summed = tuple(item.reduce.indices for item in reductions)
     parts = loop_parts(accesses(merged), problem.specs)
     loops = tuple(part for i in reduced for part in parts.get(i, (i,)))
     copies = isinstance(value, Access)
-    return Shape(value, merged, loops, parts, terms, ops, copies)
+    return Shape(value, merged, loops, parts, terms, ops, summed, copies)
 
 
 def late_indices(order: Sequence[str], reduced: frozenset[str]) -> list[str]:

@@ -1,0 +1,33 @@
+"""Check random problems at every stage: ``python tests/oracle/fuzz.py --first 5 100``.
+
+Prints each problem that is wrong, or refused in a way that no test expects; to be kept,
+its seed goes into ``FOUND`` of ``tests/compiler/test_oracle.py``.
+"""
+
+import argparse
+import sys
+
+from oracle_check import check_stages, refusal
+from oracle_problems import random_question
+
+
+def main() -> int:
+    """Check the seeds that the command line names; return 1 if one was wrong."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("count", type=int, help="how many seeds to check")
+    parser.add_argument("--first", type=int, default=0, help="the first one")
+    given = parser.parse_args()
+    wrong = 0
+    for seed in range(given.first, given.first + given.count):
+        question = random_question(seed)
+        try:
+            refusal(question, check_stages)
+        except Exception as error:
+            wrong += 1
+            print(f"seed {seed}: {type(error).__name__}: {error}\n{question}\n")
+    print(f"{given.count} problems, {wrong} wrong")
+    return int(wrong > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
