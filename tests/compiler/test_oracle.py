@@ -3,7 +3,8 @@
 Dense NumPy = CIN of every stage = loop IR = compiled kernel, for random expressions,
 formats, orders, dtypes, index widths and extents. A problem is named by its seed:
 ``random_question(seed)`` of `tests/oracle` makes it again. These tests check the same
-seeds in every run (`tests/conftest.py`); ``python tests/oracle/fuzz.py`` goes through any others.
+seeds in every run (`tests/conftest.py`); ``python tests/oracle/fuzz.py`` goes through
+any others.
 """
 
 from concurrent.futures import ThreadPoolExecutor
