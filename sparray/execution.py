@@ -14,7 +14,9 @@ from sparray._kernels.runtime import (
     num_threads,
 )
 from sparray.compiler import names
+from sparray.compiler.cin.nodes import Forall
 from sparray.compiler.lower.append import append_groups, located_prefix
+from sparray.compiler.lower.parallel import chunks_of
 from sparray.compiler.pipeline import CompiledPlan, KernelSpec
 from sparray.compiler.schedule.assemble import Assembly
 from sparray.compiler.scheduler.plan import PackStep, SortStep, Step
@@ -52,6 +54,8 @@ class Runner:
         source = decision.assemble.source
         self.source = operands.index(source) if source is not None else None
         self.dtype = np.dtype(self.output.dtype)
+        statement = decision.statement
+        self.parallel = isinstance(statement, Forall) and statement.parallel
         self.no_levels: LevelBuffers = ({},) * self.output.format.ndim
         self.kernel: LoadedKernel | None = load_kernel(spec.key, self._make)
         order = spec.index_order
@@ -113,24 +117,26 @@ class Runner:
         prefix = located_prefix(self.output)
         groups = append_groups(self.output)
         units = _product(tuple(shape[format.order[depth]] for depth in range(prefix)))
-        counts = [_zeros(units + 1, np.int64) for _ in groups]
+        chunks = chunks_of(self.way, prefix, num_threads()) if self.parallel else 1
+        counts = [self._new_counts(units, chunks) for _ in groups]
         self._call(names.COUNT, operands, counts, extents)
-        for count in counts:
-            np.cumsum(count, out=count)
-        totals = [int(count[-1]) for count in counts]
+        ends = [self._offsets(count, units, chunks) for count in counts]
+        totals = [int(end[-1]) for end in ends]
         index_dtype = np.dtype(self.output.index_dtype)
         if index_dtype == np.int32 and max((*totals, *shape)) > _INT32_MAX:
             raise IndexWidthError
         levels: list[dict[str, npt.NDArray[Any]]] = [{} for _ in range(prefix)]
-        parents = None
-        for group, count, total in zip(groups, counts, totals, strict=True):
+        parents = units
+        for group, end, total in zip(groups, ends, totals, strict=True):
             for depth in group:
                 buffers = {}
                 if "pos" in format.levels[depth].roles:
-                    if parents is None:
-                        buffers["pos"] = count.astype(index_dtype)
-                    else:
+                    if len(levels) > prefix:
                         buffers["pos"] = _zeros(parents + 1, index_dtype)
+                    elif prefix == 0:
+                        buffers["pos"] = np.array([0, total], index_dtype)
+                    else:
+                        buffers["pos"] = end.astype(index_dtype)
                 buffers["crd"] = _empty(total, index_dtype)
                 levels.append(buffers)
             parents = total
@@ -138,6 +144,27 @@ class Runner:
         made = [buffer for level in levels for buffer in level.values()]
         self._call(names.FILL, operands, [*made, values, *counts], extents)
         return Stored(format, shape, tuple(levels), values)
+
+    def _new_counts(self, units: int, chunks: int) -> npt.NDArray[np.int64]:
+        """Return zeros where the kernel counts; `append.counts_buffer` says where."""
+        if self.way is Assembly.SCATTER:
+            return _zeros(chunks * units, np.int64)
+        return _zeros(max(units, chunks) + 1, np.int64)
+
+    def _offsets(
+        self, counts: npt.NDArray[np.int64], units: int, chunks: int
+    ) -> npt.NDArray[np.int64]:
+        """Turn counts into offsets, in place; return those of the units and the end."""
+        if self.way is not Assembly.SCATTER:
+            return np.cumsum(counts, out=counts)
+        table = counts.reshape(chunks, units)
+        ends = np.zeros(units + 1, np.int64)
+        np.cumsum(table.sum(axis=0), out=ends[1:])
+        # A chunk's entries of a fibre stand after those of the chunks before it.
+        table[1:] = np.cumsum(table[:-1], axis=0)
+        table[0] = 0
+        table += ends[:-1]
+        return ends
 
     def _call(
         self,

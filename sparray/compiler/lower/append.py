@@ -1,10 +1,11 @@
 """Assemble a sparse result: count the entries, then write them.
 
 The result's levels are a located prefix (dense levels; maybe none), then appended
-ones. A *unit* is one position of the prefix: the counting function stores how many
-entries each unit adds to each level, the caller turns the counts into offsets by a
-running sum and allocates, and the filling function appends every unit's entries
-from its offset on. Units do not meet, so both functions run in parallel over them.
+ones. A *unit* is one position of the prefix, or one chunk of the outermost loop where
+there is no prefix: the counting function stores how many entries each unit adds to
+each level, the caller turns the counts into offsets by a running sum and allocates,
+and the filling function appends every unit's entries from its offset on. Units do not
+meet, so both functions run in parallel over them.
 
 A *group* is a level that is not unique with the levels below it that have one
 position per position of it (COO): its coordinates are appended together, by one
@@ -20,7 +21,7 @@ from sparray.compiler import names
 from sparray.compiler.index_notation.nodes import Access
 from sparray.compiler.levels import level_index, n_levels
 from sparray.compiler.loop_ir import nodes as ir
-from sparray.compiler.loop_ir.builder import add, less, literal
+from sparray.compiler.loop_ir.builder import add, less, literal, mul
 from sparray.compiler.lower.access import advance, start
 from sparray.compiler.lower.context import Context, Output, zero_of
 from sparray.compiler.lower.scope import Scope
@@ -54,7 +55,11 @@ def append_groups(spec: TensorSpec) -> tuple[tuple[int, ...], ...]:
 
 
 def counts_buffer(group: Sequence[int]) -> ir.Buffer:
-    """Return the buffer of a group's counts, later offsets: int64[n_units + 1]."""
+    """Return the buffer of a group's counts, later offsets.
+
+    int64[n_units + 1] where a result is appended, with the counts from the second
+    element on; int64[n_chunks, n_units] where it is scattered.
+    """
     return ir.Buffer(names.counts(names.OUTPUT, group[0]), "int64", writable=True)
 
 
@@ -72,16 +77,16 @@ class AppendOutput(Output):
         return append_groups(self.spec)
 
     def begin(self, scope: Scope, ctx: Context) -> Scope:
-        """Follow the target's prefix; without one, all is one unit."""
+        """Follow the target's prefix; without one, each chunk is a unit."""
         scope = advance(start([self.followed], scope), ctx)
         if located_prefix(self.spec) == 0:
-            self._open(scope, ctx)
+            self._open(ctx.chunk, ctx)
         return scope
 
     def end(self, ctx: Context) -> None:
-        """Without a prefix, finish the only unit."""
+        """Without a prefix, finish the chunk's unit."""
         if located_prefix(self.spec) == 0:
-            self._close(literal(0), ctx)
+            self._close(ctx.chunk, ctx)
 
     @contextmanager
     def bound(self, index: str, scope: Scope, ctx: Context) -> Iterator[Scope]:
@@ -92,7 +97,7 @@ class AppendOutput(Output):
             if scope.places[self.followed].depth < prefix:
                 yield scope
                 return
-            self._open(scope, ctx)
+            self._open(scope.places[self.followed].begin, ctx)
             yield scope
             self._close(scope.places[self.followed].begin, ctx)
             return
@@ -128,8 +133,7 @@ class AppendOutput(Output):
                 return number
         return None
 
-    def _open(self, scope: Scope, ctx: Context) -> None:
-        unit = scope.places[self.followed].begin
+    def _open(self, unit: ir.Expr, ctx: Context) -> None:
         self.cursors = [
             ctx.builder.declare(
                 f"next{group[0] + 1}",
@@ -160,7 +164,12 @@ class AppendOutput(Output):
 
 @dataclass(slots=True)
 class ScatterOutput(Output):
-    """Fibres are met in any order; each has a cursor, its offset, in memory."""
+    """Fibres are met in any order; each has a cursor, its offset, in memory.
+
+    Where the outermost loop is divided, each chunk has its own cursor in each fibre, so
+    that chunks may run at the same time; a chunk's entries follow those of the chunks
+    before it.
+    """
 
     spec: TensorSpec
     sparse: ClassVar[bool] = True
@@ -182,17 +191,23 @@ class ScatterOutput(Output):
         """Count the entry for its fibre, or append it to its fibre."""
         b = ctx.builder
         (group,) = append_groups(self.spec)
-        unit = scope.places[target].begin
+        unit = add(self._first_of_chunk(ctx), scope.places[target].begin)
         buffer = counts_buffer(group)
         with stored_value(value, scope, ctx) as stored:
             if stored is None:
-                b.store(buffer, add(unit, literal(1)), literal(1), "add")
+                b.store(buffer, unit, literal(1), "add")
                 return
             cursor = b.declare("next", ir.Load(buffer, unit))
             b.store(buffer, unit, add(cursor, literal(1)))
             for depth in group:
                 write_coordinate(target, depth, cursor, scope, ctx)
             b.store(ctx.values(names.OUTPUT), cursor, stored)
+
+    def _first_of_chunk(self, ctx: Context) -> ir.Expr:
+        units: ir.Expr = literal(1)
+        for depth in range(located_prefix(self.spec)):
+            units = mul(units, ctx.view(self.followed, depth).extent)
+        return mul(ctx.chunk, units)
 
 
 @contextmanager

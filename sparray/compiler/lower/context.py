@@ -15,6 +15,7 @@ from sparray.compiler.loop_ir import nodes as ir
 from sparray.compiler.loop_ir.builder import Builder, add, literal, sub
 from sparray.compiler.lower.scope import Scope
 from sparray.compiler.problem import Problem, TensorSpec
+from sparray.compiler.schedule.assemble import Assembly
 from sparray.formats.level import Level, LevelView
 
 __all__ = [
@@ -101,6 +102,8 @@ class Context:
     ----------
     vector_bytes : int
         Width of the target's vector registers.
+    assembly : Assembly
+        How the result comes into being.
     registers : dict
         The vector (or scalar) variables of each register workspace, per tile.
     scalars : dict
@@ -111,6 +114,8 @@ class Context:
         Memory of each list workspace.
     dtypes : dict
         The dtype of each operand and of each workspace.
+    chunk : ir.Expr
+        Number of the chunk of the outermost loop that runs; 0 if it is not divided.
     """
 
     problem: Problem
@@ -118,6 +123,7 @@ class Context:
     vector_bytes: int
     builder: Builder
     output: "Output"
+    assembly: Assembly
     registers: dict[str, tuple[ir.Var, ...]] = field(default_factory=dict)
     scalars: dict[str, tuple[ir.Var | None, ir.Var | None]] = field(
         default_factory=dict
@@ -125,6 +131,7 @@ class Context:
     sums: dict[str, tuple[tuple[ir.Var, ...], ...]] = field(default_factory=dict)
     lists: dict[str, WorkspaceBuffers] = field(default_factory=dict)
     dtypes: dict[str, str] = field(default_factory=dict)
+    chunk: ir.Expr = field(default_factory=lambda: literal(0))
 
     @property
     def counting(self) -> bool:

@@ -84,7 +84,7 @@ def _lower_phase(
     given = _parameters(problem, assemble, phase)
     builder = Builder([p.name for p in given])
     output = _output(problem, assemble)
-    ctx = Context(problem, phase, vector_bytes, builder, output)
+    ctx = Context(problem, phase, vector_bytes, builder, output, assemble.way)
     ctx.dtypes.update((name, spec.dtype) for name, spec in problem.operands)
     ctx.dtypes.update(
         (made.workspace.name, made.workspace.dtype) for made in workspaces(statement)

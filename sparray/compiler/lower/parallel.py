@@ -17,16 +17,32 @@ from sparray.compiler.cin.nodes import (
 from sparray.compiler.index_notation.simplify import accesses
 from sparray.compiler.levels import level_index, n_levels
 from sparray.compiler.loop_ir import nodes as ir
-from sparray.compiler.loop_ir.builder import add, equal, literal, minimum, mul, sub
+from sparray.compiler.loop_ir.builder import (
+    add,
+    equal,
+    less,
+    literal,
+    logical_and,
+    minimum,
+    mul,
+    sub,
+)
 from sparray.compiler.lower.context import Context, extent_of
 from sparray.compiler.lower.forall import loop_walkers, lower_positions, lower_range
 from sparray.compiler.lower.scope import Scope
-from sparray.compiler.lower.walker import walker
+from sparray.compiler.lower.walker import Walker, walker
 from sparray.compiler.lower.workspaces import allocate, release
+from sparray.compiler.schedule.assemble import Assembly
 from sparray.errors import InternalError
 from sparray.formats.level import Locatable, PositionIterable
 
-__all__ = ["CHUNKS_PER_THREAD", "WORK_PER_THREAD", "lower_parallel", "task"]
+__all__ = [
+    "CHUNKS_PER_THREAD",
+    "WORK_PER_THREAD",
+    "chunks_of",
+    "lower_parallel",
+    "task",
+]
 
 CHUNKS_PER_THREAD = 8
 """Chunks that a thread takes one after the other; more chunks balance better, each
@@ -34,6 +50,28 @@ costs about 0.2 µs."""
 WORK_PER_THREAD = 32768
 """Inner iterations below which another thread costs more than it saves: waking a
 thread takes about as long as that many multiply-adds from cache (5 to 10 µs)."""
+
+
+def chunks_per_thread(way: Assembly) -> int:
+    """Return how many chunks each thread gets; a scattered result takes memory each."""
+    return 1 if way is Assembly.SCATTER else CHUNKS_PER_THREAD
+
+
+def chunks_of(way: Assembly, prefix: int, threads: int) -> int:
+    """Return for how many chunks a parallel kernel needs counts of their own.
+
+    Parameters
+    ----------
+    way : Assembly
+        How the result is assembled, in two phases.
+    prefix : int
+        The number of located levels, whose positions have counts.
+    threads : int
+        The number of threads that the kernel is given.
+    """
+    if way is Assembly.APPEND and prefix > 0:
+        return 1
+    return threads * chunks_per_thread(way)
 
 
 @contextmanager
@@ -64,30 +102,62 @@ def lower_parallel(
         raise InternalError("expected a loop with one range to run in parallel")
     if walked:
         w = walker(walked[0], scope, ctx)
-        if not w.unique:
-            raise InternalError("expected unique coordinates in a parallel loop")
         total = sub(w.end, w.begin)
     else:
         total = extent_of(statement.index)
     driver = None if walked else _entries_below(statement, ctx)
     entries = total if driver is None else driver.load(total)
     threads, chunks = _team(statement, total, entries, ctx)
-    with b.parallel("t", chunks, threads) as t, task(scope, ctx, iter(lists)) as inside:
-        if walked:
-            begin = add(w.begin, _even(total, t, chunks))
-            end = add(w.begin, _even(total, add(t, literal(1)), chunks))
-            lower_positions(statement, w, begin, end, inside, ctx)
-            return
-        if driver is None:
-            begin, end = (
-                _even(total, t, chunks),
-                _even(total, add(t, literal(1)), chunks),
-            )
-        else:
-            begin, end = driver.range(t, chunks, total)
-        first = b.declare("first", begin)
-        last = b.declare("last", end)
-        lower_range(statement, first, last, inside, ctx)
+    with b.parallel("t", chunks, threads) as t:
+        ctx.chunk = t
+        with task(scope, ctx, iter(lists)) as inside:
+            if walked:
+                begin, end = _positions(w, total, t, chunks, ctx)
+                lower_positions(statement, w, begin, end, inside, ctx)
+                return
+            _lower_chunk(statement, driver, total, t, chunks, inside, ctx)
+
+
+def _lower_chunk(
+    statement: Forall,
+    driver: "_Driver | None",
+    total: ir.Expr,
+    t: ir.Var,
+    chunks: ir.Var,
+    scope: Scope,
+    ctx: Context,
+) -> None:
+    """Emit one chunk of a counted loop."""
+    if driver is None:
+        begin, end = _even(total, t, chunks), _even(total, add(t, literal(1)), chunks)
+    else:
+        begin, end = driver.range(t, chunks, total)
+    first = ctx.builder.declare("first", begin)
+    last = ctx.builder.declare("last", end)
+    lower_range(statement, first, last, scope, ctx)
+
+
+def _positions(
+    w: Walker, total: ir.Expr, t: ir.Var, chunks: ir.Var, ctx: Context
+) -> tuple[ir.Expr, ir.Expr]:
+    """Return the positions of chunk ``t``: all of a coordinate's are in one chunk."""
+    bounds = [
+        add(w.begin, _even(total, part, chunks)) for part in (t, add(t, literal(1)))
+    ]
+    if w.unique:
+        return bounds[0], bounds[1]
+    b = ctx.builder
+    begin, end = (b.declare("bound", bound) for bound in bounds)
+    for bound in (begin, end):
+        inside = logical_and(less(w.begin, bound), less(bound, w.end))
+        split = b.declare("split", inside)
+        with b.loop_while(split):
+            before = w.coordinate(sub(bound, literal(1)))
+            b.assign(split, equal(w.coordinate(bound), before))
+            with b.branch(split):
+                b.increment(bound)
+                b.assign(split, less(bound, w.end))
+    return begin, end
 
 
 class _Driver:
@@ -146,7 +216,8 @@ def _team(
         ir.Binary("floordiv", work, literal(WORK_PER_THREAD), "int64"), literal(1)
     )
     threads = b.declare("team", minimum(ir.Var(names.THREADS), most))
-    many = minimum(mul(threads, literal(CHUNKS_PER_THREAD)), total)
+    per_thread = chunks_per_thread(ctx.assembly)
+    many = minimum(mul(threads, literal(per_thread)), total)
     chunks = b.declare(
         "chunks", ir.Select(equal(threads, literal(1)), literal(1), many)
     )

@@ -11,6 +11,7 @@ from sparray.compiler.index_notation.simplify import (
     substitute,
 )
 from sparray.compiler.levels import level_index, loop_parts, n_levels
+from sparray.compiler.lower.append import located_prefix
 from sparray.compiler.problem import Problem
 from sparray.compiler.schedule.assemble import Assembly
 from sparray.compiler.scheduler.assembly import (
@@ -88,16 +89,15 @@ def parallel_index(
         return None
     if isinstance(names.derived(order[0]), names.Diagonal):
         return None
-    if choice.way is Assembly.SCATTER:
-        return None
     walked, points = walked_at(shape.merged, order[0], problem)
-    if choice.way is Assembly.APPEND and not problem.output.format.levels[0].full:
-        return None
+    output = problem.output
+    if choice.way is Assembly.APPEND and located_prefix(output):
+        if not output.format.levels[0].full:
+            return None
     if not walked:
         return order[0]
     alone = len(walked) == 1 and frozenset() not in points
-    outermost = problem.specs[walked[0].tensor].format.levels[0]
-    return order[0] if alone and outermost.unique else None
+    return order[0] if alone else None
 
 
 def stored_order(access: Access, problem: Problem) -> list[str]:

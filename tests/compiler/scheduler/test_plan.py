@@ -145,7 +145,9 @@ def test_conversions_end():
     for source in (CSR, CSC, COO, DCSR):
         for format in ("csr", "csc", "coo", "dcsr", "dcsc", "dense"):
             assert len(schedules("ij->ij", source, format=format)) <= 3
-    assert schedules("ij->ij", CSR, format="csc") == ["reorder(i j).assemble(scatter)"]
+    assert schedules("ij->ij", CSR, format="csc") == [
+        "reorder(i j).parallelize(i).assemble(scatter)"
+    ]
 
 
 def test_entries_out_of_order_are_sorted():
