@@ -118,7 +118,12 @@ class Runner:
         groups = append_groups(self.output)
         units = _product(tuple(shape[format.order[depth]] for depth in range(prefix)))
         chunks = chunks_of(self.way, prefix, num_threads()) if self.parallel else 1
-        counts = [self._new_counts(units, chunks) for _ in groups]
+        if self.way is Assembly.SCATTER:
+            counts = [_zeros(chunks * units, np.int64) for _ in groups]
+        else:
+            # Of each unit, after a zero; without a prefix, chunks are the units.
+            counted = units if prefix else chunks
+            counts = [_zeros(counted + 1, np.int64) for _ in groups]
         self._call(names.COUNT, operands, counts, extents)
         ends = [self._offsets(count, units, chunks) for count in counts]
         totals = [int(end[-1]) for end in ends]
@@ -144,12 +149,6 @@ class Runner:
         made = [buffer for level in levels for buffer in level.values()]
         self._call(names.FILL, operands, [*made, values, *counts], extents)
         return Stored(format, shape, tuple(levels), values)
-
-    def _new_counts(self, units: int, chunks: int) -> npt.NDArray[np.int64]:
-        """Return zeros where the kernel counts; `append.counts_buffer` says where."""
-        if self.way is Assembly.SCATTER:
-            return _zeros(chunks * units, np.int64)
-        return _zeros(max(units, chunks) + 1, np.int64)
 
     def _offsets(
         self, counts: npt.NDArray[np.int64], units: int, chunks: int
