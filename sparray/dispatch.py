@@ -100,12 +100,13 @@ def try_compiled(
     format: Format,
     *,
     prune: bool = False,
+    index_dtype: str | None = None,
 ) -> Stored | None:
     """Compute an expression if its kernels can be compiled; None if they cannot.
 
     For callers that have a faster road of their own than the interpreter.
     """
-    call = _find(expression, operands, format, prune)
+    call = _find(expression, operands, format, prune, index_dtype)
     if not call.runner.is_compiled:
         return None
     return _run(call, expression, operands)
@@ -116,11 +117,13 @@ def _find(
     operands: Sequence[Given],
     format: Format | None,
     prune: bool,
+    index_dtype: str | None = None,
 ) -> _Call:
-    key = (expression, format, prune, *map(_operand_key, operands))
+    key = (expression, format, prune, index_dtype, *map(_operand_key, operands))
     call = _calls.get(key)
     if call is None:
-        call = _calls[key] = _prepare(expression, operands, format, prune, None)
+        made = _prepare(expression, operands, format, prune, index_dtype)
+        call = _calls[key] = made
     return call
 
 

@@ -21,12 +21,12 @@ from sparray.compiler.pipeline import CompiledPlan, KernelSpec
 from sparray.compiler.schedule.assemble import Assembly
 from sparray.compiler.scheduler.plan import PackStep, SortStep, Step
 from sparray.errors import InternalError, KernelMemoryError
-from sparray.formats.coordinates import sort_order
 from sparray.formats.packing import (
     LevelBuffers,
     pack_coordinates,
     unpack_coordinates,
 )
+from sparray.sorting import sort_list
 from sparray.stored import IndexWidthError, Operand, Stored, buffers
 
 __all__ = ["PlanRunner", "Runner"]
@@ -238,7 +238,7 @@ class PlanRunner:
         arrays: dict[str, Operand] = dict(operands)
         for step, runner in self.steps:
             if isinstance(step, SortStep):
-                arrays[step.result] = _sort(arrays[step.source], step)
+                arrays[step.result] = sort_list(arrays[step.source], step.spec)
                 continue
             if isinstance(step, PackStep):
                 arrays[step.result] = _pack(arrays[step.source], step)
@@ -279,22 +279,6 @@ def _pack(source: Operand, step: PackStep) -> Stored:
         step.spec.format, source.shape, coords, values, 0, step.spec.index_dtype
     )
     return Stored(step.spec.format, source.shape, levels, packed)
-
-
-def _sort(source: Operand, step: SortStep) -> Stored:
-    """Sort the entries of a coordinate list; equal coordinates stay in order."""
-    levels = source._levels
-    coords = [level["crd"] for level in levels]
-    order = sort_order(coords)
-    if order is None:
-        return Stored(step.spec.format, source.shape, levels, source.values)
-    made = []
-    for level, crd in zip(levels, coords, strict=True):
-        buffers = {"crd": crd[order]}
-        if "pos" in level:
-            buffers = {"pos": level["pos"], **buffers}
-        made.append(buffers)
-    return Stored(step.spec.format, source.shape, tuple(made), source.values[order])
 
 
 def _zeros(size: int, dtype: npt.DTypeLike) -> npt.NDArray[Any]:

@@ -1,15 +1,23 @@
 """Convert between formats by a compiled assignment."""
 
 from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from sparray.compiler.index_notation.canonical import index_name
 from sparray.dispatch import try_compiled
 from sparray.errors import DTypeError, UnsupportedError
 from sparray.expression import Expression, assignment_expression
+from sparray.formats.buffers import INDEX_DTYPES
+from sparray.formats.compressed import Compressed
 from sparray.formats.format import Format
+from sparray.formats.packing import narrowest_index_dtype
+from sparray.formats.singleton import Singleton
 from sparray.stored import Operand, Stored
 
-__all__ = ["assign_compiled"]
+__all__ = ["assign_compiled", "assign_entries"]
 
 _MOST_DIMENSIONS = 8
 """Past this many loops a kernel takes longer to compile than it is worth."""
@@ -19,7 +27,11 @@ NumPy converts fewer than that in less than 10 ms."""
 
 
 def assign_compiled(
-    operand: Operand, format: Format, *, zero_fill: bool
+    operand: Operand,
+    format: Format,
+    *,
+    zero_fill: bool,
+    index_dtype: str | None = None,
 ) -> Stored | None:
     """Compute ``B[i,j,...] = A[i,j,...]`` into another format.
 
@@ -31,6 +43,8 @@ def assign_compiled(
         What to make.
     zero_fill : bool
         Whether the operand's fill value is zero.
+    index_dtype : {"int32", "int64"}, optional
+        Of the result; by default what the operand's index dtype and the extents need.
 
     Returns
     -------
@@ -50,11 +64,62 @@ def assign_compiled(
         return None
     try:
         return try_compiled(
-            _copy(ndim), [operand], format, prune=operand.format.is_dense
+            _copy(ndim),
+            [operand],
+            format,
+            prune=operand.format.is_dense,
+            index_dtype=index_dtype,
         )
     except (UnsupportedError, DTypeError):
         # Levels that a result cannot be appended to, or 16-bit values.
         return None
+
+
+def assign_entries(
+    coords: npt.NDArray[Any],
+    values: npt.NDArray[Any],
+    shape: tuple[int, ...],
+    format: Format,
+    *,
+    zero_fill: bool,
+) -> Stored | None:
+    """Compute ``B[i,j,...]`` from coordinates in any order, repeated ones added up.
+
+    Parameters
+    ----------
+    coords : int[ndim, n]
+        Checked against the shape.
+    values : dtype[n]
+        One per column.
+    shape : tuple of int
+        Extent of each dimension.
+    format : Format
+        What to make.
+    zero_fill : bool
+        Whether the fill value is zero.
+
+    Returns
+    -------
+    Stored or None
+        None where `assign_compiled` gives None. It shares no memory with the arguments.
+    """
+    if not 1 <= format.ndim <= _MOST_DIMENSIONS or len(values) < _WORTH_COMPILING:
+        return None
+    made = narrowest_index_dtype(shape, len(values))
+    kept = coords.dtype if coords.dtype in INDEX_DTYPES else np.dtype(np.int64)
+    rows = [np.ascontiguousarray(row, dtype=kept) for row in coords]
+    listed = _list_of_entries(format.dimension_order)
+    levels = tuple({"crd": rows[dimension]} for dimension in listed.order)
+    levels[0]["pos"] = np.array([0, len(values)], dtype=kept)
+    operand = Stored(listed, shape, levels, np.ascontiguousarray(values))
+    return assign_compiled(operand, format, zero_fill=zero_fill, index_dtype=made.name)
+
+
+@lru_cache(maxsize=128)
+def _list_of_entries(order: tuple[int, ...]) -> Format:
+    """Return the format of coordinates in any order, which may be repeated."""
+    rest = (Singleton(unique=False, ordered=False),) * (len(order) - 1)
+    return Format((Compressed(unique=False, ordered=False), *rest), order)
 
 
 @lru_cache(maxsize=16)

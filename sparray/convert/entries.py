@@ -6,15 +6,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sparray.convert.compiled import assign_compiled
+from sparray.convert.compiled import assign_compiled, assign_entries
 from sparray.errors import DTypeError, InvalidBufferError, ShapeError
 from sparray.formats.coordinates import (
     Duplicates,
-    as_coordinates,
     as_dtype,
     as_fill_value,
     as_shape,
     combine_duplicates,
+    coordinate_table,
     differs,
     infer_shape,
 )
@@ -103,12 +103,19 @@ def from_coords(
             f"{flat.shape}"
         )
     extents = None if shape is None else as_shape(shape)
-    table = as_coordinates(coords, extents, len(flat))
+    given = coordinate_table(coords, extents, len(flat))
     if extents is None:
-        extents = infer_shape(table)
+        extents = infer_shape(given)
     made = as_format(format, len(extents))
     fill = as_fill_value(fill_value, flat.dtype)
+    if duplicates in ("sum", "error"):
+        zero_fill = bool(fill == 0)
+        stored = assign_entries(given, flat, extents, made, zero_fill=zero_fill)
+        if stored is not None:
+            if duplicates == "sum" or len(stored.values) == len(flat):
+                return _wrap(stored, fill)
     order = made.dimension_order
+    table = np.ascontiguousarray(given, dtype=np.int64)
     table, combined = combine_duplicates(table, flat, order, duplicates)
     levels, packed = pack_coordinates(made, extents, table, combined, fill)
     if np.may_share_memory(packed, flat):

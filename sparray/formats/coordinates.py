@@ -17,6 +17,7 @@ __all__ = [
     "as_fill_value",
     "as_shape",
     "combine_duplicates",
+    "coordinate_table",
     "differs",
     "equal_neighbours",
     "infer_shape",
@@ -111,7 +112,15 @@ def as_fill_value(fill_value: Any, dtype: np.dtype[Any]) -> Any:
 def as_coordinates(
     coords: Any, shape: tuple[int, ...] | None, n_values: int
 ) -> Coordinates:
-    """Return coordinates as int64[ndim, n], each checked against its extent.
+    """Return coordinates as int64[ndim, n], each checked as by `coordinate_table`."""
+    table = coordinate_table(coords, shape, n_values)
+    return np.ascontiguousarray(table, dtype=np.int64)
+
+
+def coordinate_table(
+    coords: Any, shape: tuple[int, ...] | None, n_values: int
+) -> npt.NDArray[Any]:
+    """Return coordinates as int[ndim, n], each checked against its extent.
 
     Parameters
     ----------
@@ -151,10 +160,10 @@ def as_coordinates(
     for axis, row in enumerate(table):
         # before the cast: a uint64 beyond int64 would come out negative
         _check_row(axis, row, sys.maxsize if shape is None else shape[axis])
-    return np.ascontiguousarray(table, dtype=np.int64)
+    return table
 
 
-def infer_shape(coords: Coordinates) -> tuple[int, ...]:
+def infer_shape(coords: npt.NDArray[Any]) -> tuple[int, ...]:
     """Return the smallest shape that holds the coordinates."""
     if coords.shape[1] == 0:
         return (0,) * len(coords)
@@ -279,6 +288,8 @@ def _as_table(coords: Any) -> npt.NDArray[Any]:
 
 def _check_row(axis: int, row: npt.NDArray[Any], extent: int) -> None:
     """Check the coordinates along one axis."""
+    if len(row) == 0 or (row.min() >= 0 and row.max() < extent):
+        return
     outside = np.flatnonzero((row < 0) | (row >= extent))
     if len(outside):
         at = int(outside[0])

@@ -17,6 +17,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "sparray.expression",
         "sparray.planning",
         "sparray.execution",
+        "sparray.sorting",
         "sparray.dispatch",
     ),
     (

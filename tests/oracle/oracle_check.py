@@ -28,6 +28,7 @@ from sparray.execution import PlanRunner
 from sparray.expression import Expression, assignment_expression, einsum_expression
 from sparray.formats import Format
 from sparray.formats.packing import check_buffers, unpack_coordinates
+from sparray.sorting import sort_list
 from sparray.sparse_array import SparseArray
 from sparray.stored import Stored, dense_operand
 
@@ -233,7 +234,7 @@ def check_stages(question: Question, *, threads: int = 3) -> None:
         arrays: dict[str, Any] = dict(given)
         for step, kernel in runner.steps:
             if isinstance(step, SortStep):
-                arrays[step.result] = execution._sort(arrays[step.source], step)
+                arrays[step.result] = sort_list(arrays[step.source], step.spec)
                 continue
             if isinstance(step, PackStep):
                 arrays[step.result] = execution._pack(arrays[step.source], step)

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sparray.compiler.loop_ir import nodes as ir
-from sparray.compiler.loop_ir.operators import OPERATORS, REAL_RESULTS
+from sparray.compiler.loop_ir.operators import INDEX_OPERATORS, OPERATORS, REAL_RESULTS
 from sparray.errors import InternalError, UnsupportedError
 
 __all__ = ["run"]
@@ -303,8 +303,8 @@ def _poison(dtype: np.dtype[Any]) -> Any:
 
 
 def _apply(op: str, dtype: str, *operands: Value) -> Value:
-    if op in ("floordiv", "mod"):
-        return _divide_indices(op, *operands)
+    if op in INDEX_OPERATORS:
+        return _index_arithmetic(op, *operands)
     if dtype.startswith(("float", "complex")) and op not in REAL_RESULTS:
         operands = tuple(_convert(each, dtype) for each in operands)
     if op == "pow" and operands[1].dtype.kind == "i":
@@ -325,10 +325,21 @@ def _integer_power(base: Value, exponent: Value) -> Value:
     return np.where(exponent < 0, zero, powers).astype(base.dtype)[()]
 
 
-def _divide_indices(op: str, left: Value, right: Value) -> Value:
-    if left < 0 or right <= 0:
+_INDEX_ARITHMETIC = {
+    "floordiv": np.floor_divide,
+    "mod": np.remainder,
+    "shift_left": np.left_shift,
+    "shift_right": np.right_shift,
+    "mask": np.bitwise_and,
+}
+
+
+def _index_arithmetic(op: str, left: Value, right: Value) -> Value:
+    by_zero = op in ("floordiv", "mod") and right == 0
+    too_far = op.startswith("shift") and right > 63
+    if left < 0 or right < 0 or by_zero or too_far:
         raise InternalError(f"expected indices, got {left} {op} {right}")
-    return left // right if op == "floordiv" else left % right
+    return _INDEX_ARITHMETIC[op](left, right)
 
 
 def _convert(value: Value, dtype: str) -> Value:

@@ -11,7 +11,7 @@ The whole grammar::
 Every expression has a ``dtype`` (a NumPy dtype name) and a number of ``lanes``
 (1 for a scalar). Positions, coordinates and sizes are int64 whatever the width
 of the buffers they come from. Operators are names of
-`sparray.compiler.loop_ir.operators`, plus the index operators `floordiv` and `mod`.
+`sparray.compiler.loop_ir.operators`, plus the `INDEX_OPERATORS` there.
 """
 
 from dataclasses import dataclass

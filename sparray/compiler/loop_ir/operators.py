@@ -14,7 +14,14 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["OPERATORS", "REAL_RESULTS", "Operator", "operator", "reductions"]
+__all__ = [
+    "INDEX_OPERATORS",
+    "OPERATORS",
+    "REAL_RESULTS",
+    "Operator",
+    "operator",
+    "reductions",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +104,15 @@ _ROWS = (
 )
 
 OPERATORS: dict[str, Operator] = {row.name: row for row in _ROWS}
+
+INDEX_OPERATORS: dict[str, str] = {
+    "floordiv": "//",
+    "mod": "%",
+    "shift_left": "<<",
+    "shift_right": ">>",
+    "mask": "&",
+}
+"""Arithmetic of positions and coordinates, with symbols: int64, never negative."""
 
 REAL_RESULTS = frozenset({"abs", "real", "imag"})
 """Operators whose result is real where the operand is complex."""

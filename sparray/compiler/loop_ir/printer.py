@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from functools import singledispatch
 
 from sparray.compiler.loop_ir import nodes as ir
-from sparray.compiler.loop_ir.operators import OPERATORS
+from sparray.compiler.loop_ir.operators import INDEX_OPERATORS, OPERATORS
 from sparray.errors import InternalError
 
 __all__ = ["print_expression", "print_function", "print_statement"]
 
-_INFIX = {"floordiv": "//", "mod": "%"} | {
+_INFIX = INDEX_OPERATORS | {
     name: row.symbol
     for name, row in OPERATORS.items()
     if row.arity == 2 and row.symbol is not None

@@ -7,7 +7,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sparray.compiler.loop_ir import nodes as ir
-from sparray.compiler.loop_ir.operators import OPERATORS, REAL_RESULTS, reductions
+from sparray.compiler.loop_ir.operators import (
+    INDEX_OPERATORS,
+    OPERATORS,
+    REAL_RESULTS,
+    reductions,
+)
 from sparray.compiler.loop_ir.printer import print_statement
 from sparray.errors import InternalError
 
@@ -266,7 +271,7 @@ class _Checker:
             self.expression(each)
         first = operands[0]
         _expect_same(f"operands of {node.op}", first, operands[-1])
-        if node.op in ("floordiv", "mod"):
+        if node.op in INDEX_OPERATORS:
             _expect(
                 len(operands) == 2
                 and _kind(first) == "int64"

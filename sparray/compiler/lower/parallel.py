@@ -40,6 +40,7 @@ __all__ = [
     "CHUNKS_PER_THREAD",
     "WORK_PER_THREAD",
     "chunks_of",
+    "even_share",
     "lower_parallel",
     "task",
 ]
@@ -129,7 +130,10 @@ def _lower_chunk(
 ) -> None:
     """Emit one chunk of a counted loop."""
     if driver is None:
-        begin, end = _even(total, t, chunks), _even(total, add(t, literal(1)), chunks)
+        begin, end = (
+            even_share(total, t, chunks),
+            even_share(total, add(t, literal(1)), chunks),
+        )
     else:
         begin, end = driver.range(t, chunks, total)
     first = ctx.builder.declare("first", begin)
@@ -142,7 +146,8 @@ def _positions(
 ) -> tuple[ir.Expr, ir.Expr]:
     """Return the positions of chunk ``t``: all of a coordinate's are in one chunk."""
     bounds = [
-        add(w.begin, _even(total, part, chunks)) for part in (t, add(t, literal(1)))
+        add(w.begin, even_share(total, part, chunks))
+        for part in (t, add(t, literal(1)))
     ]
     if w.unique:
         return bounds[0], bounds[1]
@@ -179,7 +184,7 @@ class _Driver:
         after = add(t, literal(1))
 
         def cut(chunk: ir.Expr) -> ir.Expr:
-            target = _even(entries, chunk, chunks)
+            target = even_share(entries, chunk, chunks)
             return ir.Search(self.buffer, literal(0), total, target)
 
         begin = ir.Select(equal(t, literal(0)), literal(0), cut(t))
@@ -248,5 +253,6 @@ def _dense_indices(statement: Stmt, ctx: Context) -> list[str]:
     return [index for index in loops if index in known - sparse]
 
 
-def _even(total: ir.Expr, t: ir.Expr, chunks: ir.Expr) -> ir.Expr:
+def even_share(total: ir.Expr, t: ir.Expr, chunks: ir.Expr) -> ir.Expr:
+    """Return where chunk ``t`` of equal ones begins."""
     return ir.Binary("floordiv", mul(total, t), chunks, "int64")

@@ -216,7 +216,9 @@ def _sort_operands(planner: _Planner) -> None:
             listed = coordinate_list(spec, unique=spec.format.unique)
             source, spec = _converted(planner, source, spec, listed), listed
         result = planner.fresh()
-        ordered = sorted_spec(spec)
+        ordered = replace(
+            sorted_spec(spec), index_dtype=_width_once_sorted(name, spec, problem)
+        )
         planner.steps.append(SortStep(source, result, ordered))
         planner.reasons.append(
             Reason(f"sort {name}", "its coordinates are not in the order of its levels")
@@ -227,6 +229,20 @@ def _sort_operands(planner: _Planner) -> None:
             for other, old in planner.problem.operands
         )
         planner.problem = replace(planner.problem, operands=operands)
+
+
+def _width_once_sorted(name: str, spec: TensorSpec, problem: Problem) -> str:
+    """Return the index dtype of a sorted operand: the result's, if that holds it.
+
+    A result with every index of the operand has extents that hold its coordinates.
+    """
+    kept = set(problem.assignment.target.indices)
+    held = all(
+        set(access.indices) <= kept
+        for access in accesses(problem.assignment.value)
+        if access.tensor == name
+    )
+    return problem.output.index_dtype if held else spec.index_dtype
 
 
 def _compute(planner: _Planner, problem: Problem, result: str) -> None:

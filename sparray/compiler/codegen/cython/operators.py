@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from sparray.compiler.codegen.cython.support import Support
 from sparray.compiler.codegen.cython.types import CType, c_type
-from sparray.compiler.loop_ir.operators import REAL_RESULTS
+from sparray.compiler.loop_ir.operators import INDEX_OPERATORS, REAL_RESULTS
 from sparray.errors import UnsupportedError
 
 __all__ = ["cast", "operation", "reduce_lanes", "select_lanes"]
@@ -18,8 +18,6 @@ _ARITHMETIC = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
 _ON_BOOLS = {"add": "|", "mul": "&", "min": "&", "max": "|"}
 _COMPARISONS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
 _LOGICAL = {"and": "&", "or": "|"}
-# Cython's // is C's / under cdivision; these texts are for Cython alone.
-_INDEX = {"floordiv": "//", "mod": "%"}
 # C function without its width suffix; True where complex.h has it with a leading c.
 _MATH = {
     "sqrt": True,
@@ -101,7 +99,7 @@ def operation(
         text = _scalar(op, c_type(operand), args, support)
         narrow = c_type(result).narrow and op not in _COMPARISONS | _LOGICAL
         return f"(<{c_type(result).name}>{text})" if narrow else text
-    if op in _INDEX:
+    if op in INDEX_OPERATORS:
         raise UnsupportedError(f"expected scalar operands of {op}, got {lanes} lanes")
     native = op in _ARITHMETIC and c_type(operand).kind != "bool"
     if native:
@@ -151,8 +149,9 @@ def reduce_lanes(op: str, dtype: str, lanes: int, arg: str, support: Support) ->
 
 
 def _scalar(op: str, c: CType, args: list[str], support: Support) -> str:
-    if op in _INDEX and c.kind == "int":
-        return f"({args[0]} {_INDEX[op]} {args[1]})"
+    if op in INDEX_OPERATORS and c.kind == "int":
+        # Cython's // is C's / under cdivision: a text for Cython alone.
+        return f"({args[0]} {INDEX_OPERATORS[op]} {args[1]})"
     if op in _LOGICAL:
         truths = args if c.kind == "bool" else [f"({a} != 0)" for a in args]
         return f"({truths[0]} {_LOGICAL[op]} {truths[1]})"

@@ -1,0 +1,337 @@
+"""Sort a coordinate list: kernels that partition it, then sort each bucket in cache.
+
+The entries go to *buckets* first, by the leading bits of their outer coordinates (one
+pass over memory, each thread with its part of the entries); each bucket is then sorted
+by what is left of the coordinates, innermost first, a digit at a time (several passes,
+within a cache). Coordinates are never joined to one number, so extents do not matter.
+Every step keeps equal coordinates in the order in which they came.
+
+Source: least-significant-digit radix sort, Knuth TAOCP 5.2.5 algorithm R; partitioning
+first, so that its passes stay in a cache, follows Polychroniou, Ross 2014, "A
+comprehensive study of main-memory partitioning", section 4.
+"""
+
+import hashlib
+from dataclasses import dataclass
+from functools import cached_property
+
+from sparray.compiler import names
+from sparray.compiler.loop_ir import nodes as ir
+from sparray.compiler.loop_ir.builder import (
+    Builder,
+    add,
+    cast,
+    equal,
+    less,
+    literal,
+    mul,
+    sub,
+)
+from sparray.compiler.loop_ir.printer import print_function
+from sparray.compiler.loop_ir.verify import verify
+from sparray.compiler.lower.parallel import even_share
+
+__all__ = ["MOST_DIGIT_BITS", "SortSpec"]
+
+MOST_DIGIT_BITS = 11
+"""Widest digit: 2^11 counters of 8 bytes fill half of a 32 KiB cache."""
+
+_VALUES_OF_SIZE = {1: "uint8", 2: "uint16", 4: "uint32", 8: "uint64"}
+
+_ENTRIES = ir.Var("n_entries")
+_CHUNKS = ir.Var("n_chunks")
+_BUCKETS = ir.Var("n_buckets")
+_THREADS = ir.Var(names.THREADS)
+_OFFSETS = ir.Buffer("offsets", "int64", writable=True)
+_STARTS = ir.Buffer("starts", "int64")
+_SHARES = ir.Buffer("shares", "int64")
+_SCRATCH = ir.Buffer("scratch", "int64")
+_DESCENTS = ir.Buffer("descents", "int64", writable=True)
+
+
+@dataclass(frozen=True)
+class SortSpec:
+    """The kernels that sort a coordinate list.
+
+    Attributes
+    ----------
+    n_levels : int
+        Coordinates per entry.
+    given, made : str
+        The index dtypes of the list and of the sorted one.
+    value_bytes : int
+        Size of a value; what it means does not matter.
+
+    Notes
+    -----
+    Parameters, after the list's coordinates and values (``A``) and the result's
+    (``out``), as far as a function has them, and before the number of threads:
+
+    ==================== ========================== ================================
+    ``count``            ``scatter``                ``evaluate``
+    ==================== ========================== ================================
+    offsets, descents,   offsets, n_entries,        starts, shares, scratch,
+    n_entries, n_chunks, n_chunks, n_buckets,       n_chunks, low, width of each
+    n_buckets, low and   low and place of each      level
+    place of each level  level
+    ==================== ========================== ================================
+
+    An entry's bucket is the sum of ``(coordinate >> low) << place`` over the levels.
+    ``offsets : int64[n_chunks, n_buckets]`` holds counts, then offsets;
+    ``descents : int64[n_chunks]`` is 0 where a chunk's entries ascend. ``starts :
+    int64[n_buckets + 1]`` are the buckets, ``shares : int64[n_chunks + 1]`` the
+    buckets of each task, and ``scratch : int64[n_chunks]`` where in the result's
+    buffers, behind the entries, a task may write as many as its largest bucket has.
+    """
+
+    n_levels: int
+    given: str
+    made: str
+    value_bytes: int
+
+    @cached_property
+    def key(self) -> str:
+        """Hash of everything that the kernels' source depends on."""
+        text = f"sort {self.n_levels} {self.given} {self.made} {self.value_bytes}"
+        return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+    @cached_property
+    def functions(self) -> tuple[ir.Function, ...]:
+        """The functions in loop IR, verified."""
+        made = (_count(self), _scatter(self), _sort_buckets(self))
+        for function in made:
+            verify(function)
+        return made
+
+    @property
+    def header(self) -> tuple[str, ...]:
+        """Lines that say what the generated module came from."""
+        return (
+            f"sort a list of {self.n_levels} {self.given} coordinates and values of "
+            f"{self.value_bytes} bytes",
+        )
+
+    @property
+    def loops(self) -> str:
+        """The functions as text."""
+        return "\n\n".join(map(print_function, self.functions))
+
+    def crds(self, tensor: str) -> tuple[ir.Buffer, ...]:
+        """Return the coordinate buffers of the list or of the result."""
+        made = tensor == names.OUTPUT
+        dtype = self.made if made else self.given
+        return tuple(
+            ir.Buffer(names.level_buffer(tensor, depth, "crd"), dtype, made)
+            for depth in range(self.n_levels)
+        )
+
+    def values(self, tensor: str) -> ir.Buffer:
+        """Return the values, moved as integers of their size where there are any."""
+        dtype = _VALUES_OF_SIZE.get(self.value_bytes, "complex128")
+        return ir.Buffer(names.values(tensor), dtype, tensor == names.OUTPUT)
+
+    def level_variables(self, word: str) -> tuple[ir.Var, ...]:
+        """Return a parameter for each level."""
+        return tuple(ir.Var(f"{word}{depth + 1}") for depth in range(self.n_levels))
+
+
+def _coordinate(crd: ir.Buffer, p: ir.Expr) -> ir.Expr:
+    return cast(ir.Load(crd, p), "int64")
+
+
+def _shifted(op: str, value: ir.Expr, by: ir.Expr) -> ir.Expr:
+    return ir.Binary(op, value, by, "int64")
+
+
+def _bucket(spec: SortSpec, p: ir.Expr) -> ir.Expr:
+    """Return the bucket of an entry."""
+    total: ir.Expr = literal(0)
+    levels = zip(
+        spec.crds("A"),
+        spec.level_variables("low"),
+        spec.level_variables("place"),
+        strict=True,
+    )
+    for crd, low, place in levels:
+        kept = _shifted("shift_right", _coordinate(crd, p), low)
+        total = add(total, _shifted("shift_left", kept, place))
+    return total
+
+
+def _count(spec: SortSpec) -> ir.Function:
+    """Return the function that counts each bucket's entries, and looks for descents."""
+    given: tuple[ir.Buffer | ir.Var, ...] = (
+        *spec.crds("A"),
+        _OFFSETS,
+        _DESCENTS,
+        *(_ENTRIES, _CHUNKS, _BUCKETS),
+        *spec.level_variables("low"),
+        *spec.level_variables("place"),
+        _THREADS,
+    )
+    b = Builder([p.name for p in given])
+    with b.parallel("t", _CHUNKS, _THREADS) as t:
+        first, last = _chunk(b, t)
+        counts = b.declare("counts", mul(t, _BUCKETS))
+        descends = b.declare("descends", literal(False))
+        previous = ir.Binary("max", sub(first, literal(1)), literal(0), "int64")
+        before = [
+            b.declare("before", _coordinate(crd, previous)) for crd in spec.crds("A")
+        ]
+        with b.loop("p", first, last) as p:
+            here = [b.declare("here", _coordinate(crd, p)) for crd in spec.crds("A")]
+            fell = _descent(before, here)
+            b.assign(descends, ir.Binary("or", descends, fell, "bool"))
+            for old, new in zip(before, here, strict=True):
+                b.assign(old, new)
+            at = add(counts, _bucket(spec, p))
+            b.store(_OFFSETS, at, literal(1), "add")
+        b.store(_DESCENTS, t, ir.Select(descends, literal(1), literal(0)))
+    return ir.Function(names.COUNT, given, b.block())
+
+
+def _descent(before: list[ir.Var], here: list[ir.Var]) -> ir.Expr:
+    """Return whether coordinates come before others, the first level deciding first."""
+    falls: ir.Expr = less(here[-1], before[-1])
+    for old, new in zip(reversed(before[:-1]), reversed(here[:-1]), strict=True):
+        deeper = ir.Binary("and", equal(new, old), falls, "bool")
+        falls = ir.Binary("or", less(new, old), deeper, "bool")
+    return falls
+
+
+def _scatter(spec: SortSpec) -> ir.Function:
+    """Return the function that moves every entry to its bucket."""
+    given: tuple[ir.Buffer | ir.Var, ...] = (
+        *spec.crds("A"),
+        spec.values("A"),
+        *spec.crds(names.OUTPUT),
+        spec.values(names.OUTPUT),
+        _OFFSETS,
+        *(_ENTRIES, _CHUNKS, _BUCKETS),
+        *spec.level_variables("low"),
+        *spec.level_variables("place"),
+        _THREADS,
+    )
+    b = Builder([p.name for p in given])
+    with b.parallel("t", _CHUNKS, _THREADS) as t:
+        first, last = _chunk(b, t)
+        offsets = b.declare("first_offset", mul(t, _BUCKETS))
+        with b.loop("p", first, last) as p:
+            at = b.declare("at", add(offsets, _bucket(spec, p)))
+            to = b.declare("to", ir.Load(_OFFSETS, at))
+            b.store(_OFFSETS, at, add(to, literal(1)))
+            sources = (*spec.crds("A"), spec.values("A"))
+            targets = (*spec.crds(names.OUTPUT), spec.values(names.OUTPUT))
+            for source, target in zip(sources, targets, strict=True):
+                b.store(target, to, cast(ir.Load(source, p), target.dtype))
+    return ir.Function("scatter", given, b.block())
+
+
+def _chunk(b: Builder, t: ir.Var) -> tuple[ir.Var, ir.Var]:
+    """Declare which entries a task has."""
+    first = b.declare("first", even_share(_ENTRIES, t, _CHUNKS))
+    last = b.declare("last", even_share(_ENTRIES, add(t, literal(1)), _CHUNKS))
+    return first, last
+
+
+def _sort_buckets(spec: SortSpec) -> ir.Function:
+    """Return the function that sorts each bucket by the bits that are left."""
+    given: tuple[ir.Buffer | ir.Var, ...] = (
+        *spec.crds(names.OUTPUT),
+        spec.values(names.OUTPUT),
+        *(_STARTS, _SHARES, _SCRATCH, _CHUNKS),
+        *spec.level_variables("low"),
+        *spec.level_variables("width"),
+        ir.Var("passes"),
+        _THREADS,
+    )
+    b = Builder([p.name for p in given])
+    with b.parallel("t", _CHUNKS, _THREADS) as t:
+        counters = literal(2**MOST_DIGIT_BITS)
+        digits = b.allocate("digits", "int64", counters)
+        begin, end = ir.Load(_SHARES, t), ir.Load(_SHARES, add(t, literal(1)))
+        with b.loop("bucket", begin, end) as bucket:
+            first = b.declare("first", ir.Load(_STARTS, bucket))
+            after = ir.Load(_STARTS, add(bucket, literal(1)))
+            size = b.declare("size", sub(after, first))
+            with b.branch(less(literal(1), size)):
+                _sort_bucket(spec, b, digits, first, size, ir.Load(_SCRATCH, t))
+        b.free(digits)
+    return ir.Function(names.FILL, given, b.block())
+
+
+def _sort_bucket(
+    spec: SortSpec,
+    b: Builder,
+    digits: ir.Buffer,
+    first: ir.Var,
+    size: ir.Var,
+    scratch: ir.Expr,
+) -> None:
+    """Emit the passes over one bucket, to and fro between it and the scratch.
+
+    The last pass must end in the bucket: an odd number of them starts in the scratch.
+    """
+    buffers = (*spec.crds(names.OUTPUT), spec.values(names.OUTPUT))
+    source = b.declare("source", first)
+    target = b.declare("target", scratch)
+    odd = ir.Binary("mask", ir.Var("passes"), literal(1), "int64")
+    with b.branch(equal(odd, literal(1))):
+        with b.loop("p", literal(0), size) as p:
+            for buffer in buffers:
+                b.store(buffer, add(target, p), ir.Load(buffer, add(source, p)))
+        _swap(b, source, target)
+    lows, widths = spec.level_variables("low"), spec.level_variables("width")
+    for depth in reversed(range(spec.n_levels)):
+        b.comment(f"by level {depth + 1}, a digit at a time")
+        shift = b.declare("shift", literal(0))
+        with b.loop_while(less(shift, lows[depth])):
+            _pass(
+                spec, b, depth, (shift, widths[depth]), digits, (source, target), size
+            )
+            _swap(b, source, target)
+            b.increment(shift, widths[depth])
+
+
+def _swap(b: Builder, source: ir.Var, target: ir.Var) -> None:
+    held = b.declare("held", source)
+    b.assign(source, target)
+    b.assign(target, held)
+
+
+def _pass(
+    spec: SortSpec,
+    b: Builder,
+    depth: int,
+    digit: tuple[ir.Var, ir.Var],
+    digits: ir.Buffer,
+    between: tuple[ir.Var, ir.Var],
+    size: ir.Var,
+) -> None:
+    """Emit one stable pass by a digit: count, turn to offsets, move."""
+    shift, width = digit
+    source, target = between
+    crd = spec.crds(names.OUTPUT)[depth]
+    n_digits = b.declare("n_digits", _shifted("shift_left", literal(1), width))
+    mask = b.declare("mask", sub(n_digits, literal(1)))
+    last = b.declare("source_end", add(source, size))
+
+    def digit_at(p: ir.Expr) -> ir.Expr:
+        shifted = _shifted("shift_right", _coordinate(crd, p), shift)
+        return _shifted("mask", shifted, mask)
+
+    with b.loop("d", literal(0), n_digits) as d:
+        b.store(digits, d, literal(0))
+    with b.loop("p", source, last) as p:
+        b.store(digits, digit_at(p), literal(1), "add")
+    offset = b.declare("offset", target)
+    with b.loop("d", literal(0), n_digits) as d:
+        count = b.declare("count_of_digit", ir.Load(digits, d))
+        b.store(digits, d, offset)
+        b.increment(offset, count)
+    with b.loop("p", source, last) as p:
+        at = b.declare("at", digit_at(p))
+        to = b.declare("to", ir.Load(digits, at))
+        b.store(digits, at, add(to, literal(1)))
+        for buffer in (*spec.crds(names.OUTPUT), spec.values(names.OUTPUT)):
+            b.store(buffer, to, ir.Load(buffer, p))

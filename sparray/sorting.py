@@ -1,0 +1,229 @@
+"""Sort a coordinate list: by compiled kernels if it is long, else by NumPy."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sparray._kernels.address import address
+from sparray._kernels.runtime import (
+    KernelSource,
+    LoadedKernel,
+    load_kernel,
+    num_threads,
+)
+from sparray.compiler import names
+from sparray.compiler.lower.sort import MOST_DIGIT_BITS, SortSpec
+from sparray.compiler.problem import TensorSpec
+from sparray.errors import KernelMemoryError
+from sparray.formats.coordinates import sort_order
+from sparray.stored import Operand, Stored
+
+__all__ = ["SortCall", "sort_list"]
+
+_WORTH_A_KERNEL = 2**15
+"""Entries from which on a kernel is worth being loaded; NumPy sorts fewer in 3 ms."""
+_ENTRIES_PER_BUCKET = 2**13
+"""What a bucket is to hold: with its scratch, it stays in a second-level cache."""
+_MOST_BUCKET_BITS = 12
+"""More buckets than that are too many places to write to at once."""
+_TASKS_PER_THREAD = 8
+
+IndexArray = npt.NDArray[np.int64]
+
+
+def sort_list(source: Operand, wanted: TensorSpec) -> Stored:
+    """Sort the entries of a coordinate list; equal coordinates stay in order.
+
+    Parameters
+    ----------
+    source : Operand
+        A list of coordinates: one position per entry in every level.
+    wanted : TensorSpec
+        The format and the index dtype of the sorted list.
+
+    Returns
+    -------
+    Stored
+        New buffers, or the source's own if its entries are in order already.
+
+    Notes
+    -----
+    O(n) for a long list: a partition by leading bits, then digits within the parts.
+    Takes the memory of the result, and scratch for the longest part of each task.
+    """
+    coords = [level["crd"] for level in source._levels]
+    if len(source.values) >= _WORTH_A_KERNEL:
+        call = SortCall(coords, source.values, np.dtype(wanted.index_dtype))
+        if call.kernel is not None:
+            return _listed(call.run(), source, wanted)
+    order = sort_order(coords)
+    if order is None:
+        return _listed((coords, source.values), source, wanted)
+    return _listed(
+        ([crd[order] for crd in coords], source.values[order]), source, wanted
+    )
+
+
+def _listed(
+    sorted_: tuple[Sequence[npt.NDArray[Any]], npt.NDArray[Any]],
+    source: Operand,
+    wanted: TensorSpec,
+) -> Stored:
+    coords, values = sorted_
+    levels = []
+    for level, crd in zip(source._levels, coords, strict=True):
+        buffers = {"crd": crd.astype(wanted.index_dtype, copy=False)}
+        if "pos" in level:
+            pos = level["pos"].astype(wanted.index_dtype, copy=False)
+            buffers = {"pos": pos, **buffers}
+        levels.append(buffers)
+    return Stored(wanted.format, source.shape, tuple(levels), values)
+
+
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """How the bits of the coordinates are divided between buckets and digits."""
+
+    low: list[int]
+    place: list[int]
+    width: list[int]
+    bucket_bits: int
+
+    @property
+    def passes(self) -> int:
+        return sum(
+            -(-low // width) for low, width in zip(self.low, self.width, strict=True)
+        )
+
+
+def _layout(bits: Sequence[int], n_entries: int) -> _Layout:
+    """Give the leading bits to the buckets, as many as the entries ask for."""
+    wanted = (n_entries // _ENTRIES_PER_BUCKET).bit_length()
+    left = min(wanted, _MOST_BUCKET_BITS, sum(bits))
+    bucket_bits, low, place, width = left, [], [], []
+    for n in bits:
+        taken = min(n, left)
+        left -= taken
+        low.append(n - taken)
+        place.append(left)
+        digits = max(1, -(-low[-1] // MOST_DIGIT_BITS))
+        width.append(max(1, -(-low[-1] // digits)))
+    return _Layout(low, place, width, bucket_bits)
+
+
+class SortCall:
+    """One list that the compiled kernels sort, step by step.
+
+    Parameters
+    ----------
+    coords : sequence of int32[n] or int64[n]
+        The coordinates, the level that decides first first.
+    values : dtype[n]
+        The values, moved along.
+    index_dtype : dtype
+        Of the sorted coordinates, which it must be able to hold.
+    """
+
+    def __init__(
+        self,
+        coords: Sequence[npt.NDArray[Any]],
+        values: npt.NDArray[Any],
+        index_dtype: np.dtype[Any],
+    ) -> None:
+        self.coords, self.values = list(coords), values
+        self.index_dtype = index_dtype
+        self.spec = _spec(
+            len(coords), coords[0].dtype.name, index_dtype.name, values.dtype.itemsize
+        )
+        self.kernel: LoadedKernel | None = load_kernel(self.spec.key, self._make)
+
+    def _make(self) -> KernelSource:
+        return KernelSource(self.spec.key, self.spec.functions, self.spec.header)
+
+    def run(self) -> tuple[list[npt.NDArray[Any]], npt.NDArray[Any]]:
+        """Return sorted coordinates and values; the given ones if they are sorted."""
+        n, chunks = len(self.values), num_threads()
+        layout = _layout([int(crd.max()).bit_length() for crd in self.coords], n)
+        buckets = 2**layout.bucket_bits
+        offsets = np.zeros((chunks, buckets), np.int64)
+        descents = np.zeros(chunks, np.int64)
+        sizes = (n, chunks, buckets, *layout.low, *layout.place)
+        self._call(names.COUNT, [*self.coords, offsets, descents], sizes)
+        if not descents.any():
+            return self.coords, self.values
+        starts = _to_offsets(offsets)
+        shares, scratch, total = _tasks(starts, chunks * _TASKS_PER_THREAD)
+        made = [np.empty(total, self.index_dtype) for _ in self.coords]
+        moved = np.empty(total, self.values.dtype)
+        self._call("scatter", [*self.coords, self.values, *made, moved, offsets], sizes)
+        sizes = (len(scratch), *layout.low, *layout.width, layout.passes)
+        self._call(names.FILL, [*made, moved, starts, shares, scratch], sizes)
+        return [crd[:n] for crd in made], moved[:n]
+
+    def _call(
+        self, name: str, arrays: Sequence[npt.NDArray[Any]], sizes: Sequence[int]
+    ) -> None:
+        if self.kernel is None:
+            self._interpret(name, [*arrays, *sizes, num_threads()])
+            return
+        addresses = [address(array) for array in arrays]
+        if self.kernel.functions[name](*addresses, *sizes, num_threads()):
+            raise KernelMemoryError(
+                "expected memory for sorting to be available, got a failed allocation"
+            )
+
+    def _interpret(self, name: str, given: Sequence[Any]) -> None:
+        from sparray.compiler.loop_ir.interpreter import run
+
+        (function,) = (f for f in self.spec.functions if f.name == name)
+        flat = [g.reshape(-1) if isinstance(g, np.ndarray) else g for g in given]
+        parameters = [parameter.name for parameter in function.parameters]
+        bound = dict(zip(parameters, flat, strict=True))
+        for values in (names.values("A"), names.values(names.OUTPUT)):
+            if values in bound and bound[values].dtype != self._moved_as:
+                bound[values] = bound[values].view(self._moved_as)
+        run(function, bound)
+
+    @property
+    def _moved_as(self) -> np.dtype[Any]:
+        return np.dtype(self.spec.values("A").dtype)
+
+
+@lru_cache(maxsize=64)
+def _spec(n_levels: int, given: str, made: str, value_bytes: int) -> SortSpec:
+    return SortSpec(n_levels, given, made, value_bytes)
+
+
+def _to_offsets(counts: IndexArray) -> IndexArray:
+    """Turn counts per chunk and bucket into offsets; return where buckets start."""
+    starts = np.zeros(counts.shape[1] + 1, np.int64)
+    np.cumsum(counts.sum(axis=0), out=starts[1:])
+    before = np.cumsum(counts, axis=0) - counts
+    counts[:] = starts[:-1] + before
+    return starts
+
+
+def _tasks(starts: IndexArray, most: int) -> tuple[IndexArray, IndexArray, int]:
+    """Divide the buckets into tasks of about equal entries.
+
+    Returns
+    -------
+    shares : int64[n + 1]
+        The buckets of each task.
+    scratch : int64[n]
+        Where each task's scratch begins, behind all entries.
+    total : int
+        Entries and scratch together, at most twice the entries.
+    """
+    targets = np.arange(1, most) * int(starts[-1]) // most
+    cuts = np.searchsorted(starts, targets)
+    shares = np.unique(np.concatenate([[0], cuts, [len(starts) - 1]])).astype(np.int64)
+    largest = np.maximum.reduceat(np.diff(starts), shares[:-1])
+    scratch = np.zeros(len(largest), np.int64)
+    np.cumsum(largest[:-1], out=scratch[1:])
+    scratch += starts[-1]
+    return shares, scratch, int(starts[-1] + largest.sum())
