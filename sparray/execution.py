@@ -116,7 +116,8 @@ class Runner:
         format = self.output.format
         prefix = located_prefix(self.output)
         groups = append_groups(self.output)
-        units = _product(tuple(shape[format.order[depth]] for depth in range(prefix)))
+        level_extents = format.level_extents(shape)
+        units = _product(level_extents[:prefix])
         chunks = chunks_of(self.way, prefix, num_threads()) if self.parallel else 1
         if self.way is Assembly.SCATTER:
             counts = [_zeros(chunks * units, np.int64) for _ in groups]
@@ -145,7 +146,11 @@ class Runner:
                 buffers["crd"] = _empty(total, index_dtype)
                 levels.append(buffers)
             parents = total
-        values = _empty(totals[-1], self.dtype)
+        below = level_extents[len(levels) :]
+        levels += [{} for _ in below]
+        # A block has room for what is not stored; without blocks all is written.
+        allocate = _zeros if below else _empty
+        values = allocate(totals[-1] * _product(below), self.dtype)
         made = [buffer for level in levels for buffer in level.values()]
         self._call(names.FILL, operands, [*made, values, *counts], extents)
         return Stored(format, shape, tuple(levels), values)

@@ -50,15 +50,13 @@ def assign_compiled(
     -------
     Stored or None
         None where the conversion is NumPy's task: few values, no compiler, many
-        dimensions, levels that store parts of dimensions, a dtype without kernels, a
-        fill value to be written, or duplicates to be kept.
+        dimensions, a dtype without kernels, a fill value to be written, or duplicates
+        to be kept.
     """
-    if not (format.is_plain and operand.format.is_plain):
-        return None
     ndim = format.ndim
     if not 1 <= ndim <= _MOST_DIMENSIONS or not format.unique:
         return None
-    if not zero_fill and (format.is_dense or operand.format.is_dense):
+    if not zero_fill and any(f.is_full or f.pads for f in (format, operand.format)):
         return None
     if len(operand.values) < _WORTH_COMPILING:
         return None

@@ -15,11 +15,12 @@ cursor. Every other appended level is a group of its own.
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import ClassVar
 
 from sparray.compiler import names
 from sparray.compiler.index_notation.nodes import Access
-from sparray.compiler.levels import level_index, n_levels
+from sparray.compiler.levels import level_index
 from sparray.compiler.loop_ir import nodes as ir
 from sparray.compiler.loop_ir.builder import add, less, literal, mul
 from sparray.compiler.lower.access import advance, start
@@ -29,7 +30,16 @@ from sparray.compiler.problem import TensorSpec
 from sparray.errors import InternalError, UnsupportedError
 from sparray.formats.level import Appendable, Level, Locatable
 
-__all__ = ["AppendOutput", "ScatterOutput", "append_groups", "located_prefix"]
+__all__ = [
+    "AppendOutput",
+    "ScatterOutput",
+    "append_groups",
+    "appendable",
+    "appended_levels",
+    "counts_buffer",
+    "located_prefix",
+    "stored_value",
+]
 
 
 def located_prefix(spec: TensorSpec) -> int:
@@ -42,10 +52,20 @@ def located_prefix(spec: TensorSpec) -> int:
     return depth
 
 
+def appended_levels(spec: TensorSpec) -> tuple[int, ...]:
+    """Return the levels after the located prefix, up to the next located one."""
+    first = located_prefix(spec)
+    levels = enumerate(spec.format.levels[first:], first)
+    return tuple(
+        depth
+        for depth, _ in takewhile(lambda x: not isinstance(x[1], Locatable), levels)
+    )
+
+
 def append_groups(spec: TensorSpec) -> tuple[tuple[int, ...], ...]:
     """Return the appended levels in groups that share a cursor."""
     groups: list[tuple[int, ...]] = []
-    for depth in range(located_prefix(spec), n_levels(spec)):
+    for depth in appended_levels(spec):
         level = spec.format.levels[depth]
         if level.branchless and groups:
             groups[-1] = (*groups[-1], depth)
@@ -88,7 +108,6 @@ class AppendOutput(Output):
         if located_prefix(self.spec) == 0:
             self._close(ctx.chunk, ctx)
 
-    @contextmanager
     def bound(self, index: str, scope: Scope, ctx: Context) -> Iterator[Scope]:
         """Open a unit once its prefix is bound; finish a fibre's parent after it."""
         prefix = located_prefix(self.spec)

@@ -1,7 +1,6 @@
 """The parts of one function under construction that do not depend on the place."""
 
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import ClassVar
@@ -76,11 +75,12 @@ class Output:
     def end(self, ctx: "Context") -> None:
         """Emit what comes after the loops: nothing, unless a subclass says so."""
 
-    def bound(
-        self, index: str, scope: Scope, ctx: "Context"
-    ) -> AbstractContextManager[Scope]:
-        """Surround the body of a loop in which an index has just been bound."""
-        return nullcontext(scope)
+    def bound(self, index: str, scope: Scope, ctx: "Context") -> Iterator[Scope]:
+        """Surround the body of a loop in which an index has just been bound.
+
+        The body is emitted for each scope that this yields.
+        """
+        yield scope
 
     def store(
         self,

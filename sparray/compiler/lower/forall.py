@@ -94,7 +94,7 @@ def lower_body(
 def _lower_bound(index: str, body: Stmt, scope: Scope, ctx: Context) -> None:
     scope = advance(scope, ctx)
     tests, scope = scope.tests, replace(scope, tests=())
-    with ctx.output.bound(index, scope, ctx) as surrounded:
+    for surrounded in ctx.output.bound(index, scope, ctx):
         _lower_tested(body, tests, surrounded, ctx)
 
 

@@ -17,6 +17,7 @@ from sparray.compiler.lower.append import (
     append_groups,
     counts_buffer,
 )
+from sparray.compiler.lower.blocks import BlocksOutput
 from sparray.compiler.lower.context import Context, Output, Phase, parameters
 from sparray.compiler.lower.output import InheritOutput, InsertOutput
 from sparray.compiler.lower.parallel import lower_parallel, task
@@ -56,7 +57,7 @@ def lower_kernel(
         group, the extents in `index_order`, the number of threads.
     """
     phases = [Phase.FILL]
-    if assemble.way in (Assembly.APPEND, Assembly.SCATTER):
+    if assemble.way.counts:
         phases.insert(0, Phase.COUNT)
     return tuple(
         _lower_phase(problem, statement, assemble, phase, vector_bytes)
@@ -110,7 +111,7 @@ def _parameters(
     if phase is Phase.FILL:
         out = parameters(names.OUTPUT, problem.output, writable=True)
         given.extend(out[-1:] if assemble.way is Assembly.INHERIT else out)
-    if assemble.way in (Assembly.APPEND, Assembly.SCATTER):
+    if assemble.way.counts:
         given.extend(counts_buffer(group) for group in append_groups(problem.output))
     given.extend(ir.Var(names.extent(index)) for index in index_order(problem))
     given.append(ir.Var(names.THREADS))
@@ -125,6 +126,8 @@ def _output(problem: Problem, assemble: Assemble) -> Output:
         return AppendOutput(target, problem.output)
     if assemble.way is Assembly.SCATTER:
         return ScatterOutput(target, problem.output)
+    if assemble.way is Assembly.BLOCKS:
+        return BlocksOutput(target, problem.output)
     return InheritOutput(_source(problem, assemble))
 
 

@@ -10,7 +10,7 @@ from sparray.compiler.lower.context import Context, Output
 from sparray.compiler.lower.expression import combine
 from sparray.compiler.lower.scope import Scope
 
-__all__ = ["InheritOutput", "InsertOutput"]
+__all__ = ["InheritOutput", "InsertOutput", "store_value"]
 
 
 @dataclass(slots=True)
@@ -30,7 +30,7 @@ class InsertOutput(Output):
         ctx: Context,
     ) -> None:
         """Store the value at the target's place."""
-        _store(ctx, scope.places[target].begin, value(scope), op)
+        store_value(ctx, scope.places[target].begin, value(scope), op)
 
 
 @dataclass(slots=True)
@@ -46,10 +46,11 @@ class InheritOutput(Output):
         ctx: Context,
     ) -> None:
         """Store the value at the source's position."""
-        _store(ctx, scope.places[self.followed].begin, value(scope), op)
+        store_value(ctx, scope.places[self.followed].begin, value(scope), op)
 
 
-def _store(ctx: Context, index: ir.Expr, value: ir.Expr, op: str | None) -> None:
+def store_value(ctx: Context, index: ir.Expr, value: ir.Expr, op: str | None) -> None:
+    """Emit the write of a value of the result, or an update by an operator."""
     buffer = ctx.values("out")
     if op is not None and buffer.dtype == "bool":
         old = ir.Load(buffer, index, value.lanes)

@@ -70,7 +70,7 @@ def chunks_of(way: Assembly, prefix: int, threads: int) -> int:
     threads : int
         The number of threads that the kernel is given.
     """
-    if way is Assembly.APPEND and prefix > 0:
+    if way is not Assembly.SCATTER and prefix > 0:
         return 1
     return threads * chunks_per_thread(way)
 
@@ -107,7 +107,7 @@ def lower_parallel(
     else:
         total = extent_of(statement.index)
     driver = None if walked else _entries_below(statement, ctx)
-    entries = total if driver is None else driver.load(total)
+    entries = total if driver is None else driver.entries()
     threads, chunks = _team(statement, total, entries, ctx)
     with b.parallel("t", chunks, threads) as t:
         ctx.chunk = t
@@ -166,26 +166,34 @@ def _positions(
 
 
 class _Driver:
-    """A level below the dense parallel loop, whose ``pos`` counts entries per step."""
+    """A level below the dense parallel loop, whose ``pos`` counts entries per step.
 
-    def __init__(self, access: Access, ctx: Context) -> None:
+    A step is a block of ``step`` elements of ``pos``.
+    """
+
+    def __init__(self, access: Access, step: int, ctx: Context) -> None:
         self.view = ctx.view(access, 1)
         self.buffer = self.view.buffers["pos"]
+        self.size = ctx.view(access, 0).extent
+        self.step = literal(step)
 
-    def load(self, index: ir.Expr) -> ir.Expr:
-        """Return the number of entries before a step of the loop."""
-        return self.view.load("pos", index)
+    def entries(self) -> ir.Expr:
+        """Return the number of entries of all steps."""
+        return self.view.load("pos", self.size)
 
     def range(
         self, t: ir.Expr, chunks: ir.Expr, total: ir.Expr
     ) -> tuple[ir.Expr, ir.Expr]:
         """Return the steps of chunk ``t``; the last chunk takes all that is left."""
-        entries = self.load(total)
+        entries = self.entries()
         after = add(t, literal(1))
 
         def cut(chunk: ir.Expr) -> ir.Expr:
             target = even_share(entries, chunk, chunks)
-            return ir.Search(self.buffer, literal(0), total, target)
+            found = ir.Search(self.buffer, literal(0), self.size, target)
+            if self.step == literal(1):
+                return found
+            return ir.Binary("floordiv", found, self.step, "int64")
 
         begin = ir.Select(equal(t, literal(0)), literal(0), cut(t))
         return begin, ir.Select(equal(after, chunks), total, cut(after))
@@ -202,10 +210,21 @@ def _entries_below(statement: Forall, ctx: Context) -> _Driver | None:
         first, second = spec.format.levels[:2]
         if not isinstance(first, Locatable) or not first.full:
             continue
-        if level_index(spec, access, 0) != statement.index:
+        step = _step_of(statement.index, level_index(spec, access, 0))
+        if step is None:
             continue
         if isinstance(second, PositionIterable) and "pos" in second.roles:
-            return _Driver(access, ctx)
+            return _Driver(access, step, ctx)
+    return None
+
+
+def _step_of(loop: str, index: str) -> int | None:
+    """Return how many values of an index a step of a loop has; None if it has not."""
+    if loop == index:
+        return 1
+    part = names.derived(loop)
+    if isinstance(part, names.Block) and not part.is_remainder and part.base == index:
+        return part.size
     return None
 
 

@@ -22,6 +22,13 @@ class Assembly(Enum):
     SCATTER = "scatter"
     """Entries of one fibre come in order, fibres do not: count, then append to each
     fibre at a cursor of its own."""
+    BLOCKS = "blocks"
+    """Entries come in any order within a unit: list its blocks, then fill them."""
+
+    @property
+    def counts(self) -> bool:
+        """Whether entries are counted before the result is allocated and filled."""
+        return self in (Assembly.APPEND, Assembly.SCATTER, Assembly.BLOCKS)
 
 
 @dataclass(frozen=True, slots=True)

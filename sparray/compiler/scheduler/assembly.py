@@ -12,10 +12,21 @@ from sparray.compiler.merge_lattice import lattice
 from sparray.compiler.problem import Problem
 from sparray.compiler.schedule.assemble import Assembly
 from sparray.compiler.scheduler.loop_order import first_reduction
-from sparray.compiler.scheduler.temporaries import can_assemble, is_coordinate_list
+from sparray.compiler.scheduler.temporaries import (
+    can_assemble,
+    has_blocks,
+    is_coordinate_list,
+)
 from sparray.formats.level import Locatable
+from sparray.formats.level_expression import Quotient
 
-__all__ = ["Choice", "choose_assembly", "indices_inside", "walked_at"]
+__all__ = [
+    "Choice",
+    "block_parts",
+    "choose_assembly",
+    "indices_inside",
+    "walked_at",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +90,11 @@ def choose_assembly(
         return Choice(
             Assembly.INHERIT, f"the result has the pattern of {source}", source
         )
+    if _takes_blocks(order, reduced, problem):
+        return Choice(
+            Assembly.BLOCKS,
+            "the result stores blocks: they are listed, then filled in any order",
+        )
     appended = [
         level_index(spec, target, depth)
         for group in append_groups(spec)
@@ -110,6 +126,34 @@ def choose_assembly(
             f"each fibre along {appended[0]} gets its entries in order, one at a time",
         )
     return Choice(None, "entries come in an order that the result cannot take")
+
+
+def block_parts(problem: Problem) -> dict[str, tuple[str, ...]]:
+    """Return the indices whose loops must run over parts where a result has blocks.
+
+    Its units are the blocks of its located prefix, which the outermost loops visit.
+    """
+    spec, target = problem.output, problem.assignment.target
+    if not has_blocks(spec.format):
+        return {}
+    parts: dict[str, tuple[str, ...]] = {}
+    for expression in spec.format.expressions[: located_prefix(spec)]:
+        if isinstance(expression, Quotient):
+            index, block = target.indices[expression.dimension], expression.block
+            parts[index] = names.quotient(index, block), names.remainder(index, block)
+    return parts
+
+
+def _takes_blocks(
+    order: Sequence[str], reduced: frozenset[str], problem: Problem
+) -> bool:
+    """Tell whether a result has blocks, whose units the outermost loops visit."""
+    spec, target = problem.output, problem.assignment.target
+    if not has_blocks(spec.format):
+        return False
+    prefix = located_prefix(spec)
+    units = {level_index(spec, target, depth) for depth in range(prefix)}
+    return set(order[:prefix]) == units and not units & reduced
 
 
 def _is_column(index: str, parts: Mapping[str, tuple[str, ...]]) -> bool:

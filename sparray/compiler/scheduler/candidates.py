@@ -138,6 +138,9 @@ def _judge(
         iterations *= COSTS["kept"]
     if late and choice.way is Assembly.APPEND:
         cost += COSTS["list"] * iterations
+    if choice.way is Assembly.BLOCKS:
+        # The loops run once more to list the blocks.
+        cost += cost + COSTS["list"] * iterations
     if choice.way is Assembly.SCATTER:
         cost += COSTS["scatter"] * iterations
     if parallel_index(order, shape, choice, problem) is None:
@@ -154,6 +157,8 @@ def _can_be_late(
     if operator(shape.ops[0]).identity != 0:
         # What accumulates in memory starts from zeros.
         return False
+    if choice.way is Assembly.BLOCKS:
+        return shape.copies
     if choice.way is Assembly.INSERT:
         return shape.copies or len(late) == 1
     if not problem.output.format.is_sorted:

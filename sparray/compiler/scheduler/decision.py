@@ -137,7 +137,7 @@ def decide(
     for index, parts in shape.parts.items():
         apply(
             Split(index, parts),
-            f"an operand stores {' and '.join(parts)} in place of {index}",
+            f"{' and '.join(parts)} are stored in place of {index}",
         )
     if order:
         commands.append(Reorder(order))
@@ -199,6 +199,9 @@ def _late_workspace(
     apply: Callable[[Command, str], None],
 ) -> bool:
     """Decide what holds sums whose loop stands around a loop of the target."""
+    if choice.way is Assembly.BLOCKS:
+        apply(Accumulate(), "each product is added where it belongs in its block")
+        return False
     if choice.way is Assembly.APPEND:
         if not problem.output.format.is_sorted:
             apply(Accumulate(), "the result takes coordinates more than once")

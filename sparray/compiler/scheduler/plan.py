@@ -27,9 +27,11 @@ from sparray.compiler.scheduler.statistics import Statistics
 from sparray.compiler.scheduler.temporaries import (
     can_assemble,
     coordinate_list,
+    has_blocks,
     is_coordinate_list,
     sorted_spec,
     temporary_format,
+    without_blocks,
 )
 from sparray.errors import UnsupportedError
 from sparray.formats.format import Format
@@ -172,14 +174,26 @@ def plan(problem: Problem, statistics: Statistics, vector_bytes: int) -> Plan:
 def _inherit_or_pack(planner: _Planner) -> None:
     """Compute a result whose levels no kernel makes.
 
-    It has an operand's pattern, and so that operand's levels; or its entries are
-    computed as a coordinate list, of which the result is made then.
+    It has an operand's pattern, and so that operand's levels, or its blocks are filled
+    one by one; or its entries are computed as rows of entries or as a coordinate list,
+    of which the result is made then.
     """
     problem = planner.problem
     candidate = best_candidate(problem, planner.statistics)
     if candidate is not None:
         direct = Option(problem, candidate, candidate.cost, {})
         _append(planner, problem, direct, names.OUTPUT)
+        return
+    if has_blocks(problem.output.format):
+        rows, made = without_blocks(problem.output), planner.fresh()
+        planner.reasons.append(
+            Reason(
+                "compute the entries first, then their blocks",
+                "the operands are not stored along rows of blocks",
+            )
+        )
+        _compute(planner, replace(problem, output=rows), made)
+        _convert(planner, made, rows, problem.output, names.OUTPUT)
         return
     ndim = problem.output.format.ndim
     listed = replace(problem.output, format=named_format("coo", ndim))

@@ -16,6 +16,7 @@ from sparray.compiler.problem import Problem
 from sparray.compiler.schedule.assemble import Assembly
 from sparray.compiler.scheduler.assembly import (
     Choice,
+    block_parts,
     indices_inside,
     walked_at,
 )
@@ -71,6 +72,8 @@ def shape_of(problem: Problem) -> Shape:
     ops = tuple(item.reduce.op for item in reductions)
     summed = tuple(item.reduce.indices for item in reductions)
     parts = loop_parts(accesses(merged), problem.specs)
+    for index, made in block_parts(problem).items():
+        parts.setdefault(index, made)
     loops = tuple(part for i in reduced for part in parts.get(i, (i,)))
     copies = isinstance(value, Access)
     return Shape(value, merged, loops, parts, terms, ops, summed, copies)

@@ -5,11 +5,13 @@ from dataclasses import replace
 
 from sparray.compiler.problem import TensorSpec
 from sparray.formats.compressed import Compressed
+from sparray.formats.dense import Dense
 from sparray.formats.format import Format
 from sparray.formats.level import (
     Appendable,
     Insertable,
     Level,
+    Locatable,
     PositionIterable,
 )
 from sparray.formats.named import named_format
@@ -18,10 +20,12 @@ from sparray.formats.singleton import Singleton
 __all__ = [
     "can_assemble",
     "coordinate_list",
+    "has_blocks",
     "is_coordinate_list",
     "reordered",
     "sorted_spec",
     "temporary_format",
+    "without_blocks",
 ]
 
 
@@ -72,6 +76,30 @@ def can_assemble(format: Format) -> bool:
             for level in format.levels
         )
     )
+
+
+def has_blocks(format: Format) -> bool:
+    """Tell whether a format stores blocks: full levels around an appended one."""
+    full = [level.full for level in format.levels]
+    if full.count(False) != 1:
+        return False
+    depth = full.index(False)
+    appended = format.levels[depth]
+    return (
+        0 < depth < len(full) - 1
+        and isinstance(appended, Appendable)
+        and not appended.branchless
+        and appended.unique
+        and appended.ordered
+        and all(isinstance(x, Locatable) for x in format.levels if x is not appended)
+    )
+
+
+def without_blocks(spec: TensorSpec) -> TensorSpec:
+    """Return the spec of what a result with blocks is made of: rows of entries."""
+    ndim = spec.format.ndim
+    levels = [*[Dense()] * (ndim - 1), Compressed()]
+    return replace(spec, format=Format(levels, spec.format.dimension_order))
 
 
 def reordered(spec: TensorSpec, order: Sequence[int]) -> TensorSpec:

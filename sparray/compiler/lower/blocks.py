@@ -1,0 +1,171 @@
+"""Assemble a result whose stored coordinates are those of blocks.
+
+The result's levels are a located prefix, one appended level, and located levels below
+it: each appended position is a block. Entries of a unit (a position of the prefix) come
+in any order, so its blocks are listed first: counted in the first phase; in the second
+one listed again, sorted and given their positions, whereupon the unit's loops run once
+more and write each value at its place in its block. What no entry writes is padding.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+from sparray.compiler import names
+from sparray.compiler.index_notation.nodes import Access
+from sparray.compiler.levels import level_index, n_levels
+from sparray.compiler.loop_ir import nodes as ir
+from sparray.compiler.loop_ir.builder import add, literal
+from sparray.compiler.lower.access import advance, start
+from sparray.compiler.lower.append import (
+    appendable,
+    appended_levels,
+    counts_buffer,
+    located_prefix,
+    stored_value,
+)
+from sparray.compiler.lower.context import Context, Output, Phase
+from sparray.compiler.lower.coordinates import coordinate
+from sparray.compiler.lower.output import store_value
+from sparray.compiler.lower.scope import Scope
+from sparray.compiler.problem import TensorSpec
+from sparray.errors import InternalError
+from sparray.formats.level import Locatable
+
+__all__ = ["BlocksOutput"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Blocks:
+    """Memory of one task: which blocks its unit has, and where they are."""
+
+    marks: ir.Buffer
+    listed: ir.Buffer
+    places: ir.Buffer | None
+    count: ir.Var
+
+
+@dataclass(slots=True)
+class BlocksOutput(Output):
+    """Entries come in any order within a unit; their blocks are listed first."""
+
+    spec: TensorSpec
+    sparse: ClassVar[bool] = True
+    blocks: _Blocks | None = None
+
+    @property
+    def depth(self) -> int:
+        """The appended level."""
+        return located_prefix(self.spec)
+
+    @property
+    def made(self) -> _Blocks:
+        """The memory of the task that is emitted."""
+        if self.blocks is None:
+            raise InternalError("expected the blocks of a task to be allocated")
+        return self.blocks
+
+    def begin(self, scope: Scope, ctx: Context) -> Scope:
+        """Allocate the list of blocks, and follow the target's prefix."""
+        if appended_levels(self.spec) != (self.depth,):
+            raise InternalError(f"expected one appended level, got {self.spec.format}")
+        b, size = ctx.builder, ctx.view(self.followed, self.depth).extent
+        self.blocks = _Blocks(
+            b.allocate("block_marks", "bool", size, zeroed=True),
+            b.allocate("block_list", "int64", size),
+            None if ctx.counting else b.allocate("block_places", "int64", size),
+            b.declare("blocks", literal(0)),
+        )
+        return advance(start([self.followed], scope), ctx)
+
+    def end(self, ctx: Context) -> None:
+        """Give the memory back."""
+        ctx.builder.free(self.made.marks)
+        ctx.builder.free(self.made.listed)
+        if self.made.places is not None:
+            ctx.builder.free(self.made.places)
+
+    def bound(self, index: str, scope: Scope, ctx: Context) -> Iterator[Scope]:
+        """Run the loops of a unit once to list its blocks, and once to fill them."""
+        prefix = {level_index(self.spec, self.followed, d) for d in range(self.depth)}
+        if index not in prefix or scope.places[self.followed].depth < self.depth:
+            yield scope
+            return
+        unit = scope.places[self.followed].begin
+        phase, ctx.phase = ctx.phase, Phase.COUNT
+        ctx.builder.assign(self.made.count, literal(0))
+        yield scope
+        ctx.phase = phase
+        if ctx.counting:
+            counted = add(unit, literal(1))
+            ctx.builder.store(counts_buffer((self.depth,)), counted, self.made.count)
+            with ctx.builder.loop("q", literal(0), self.made.count) as q:
+                self._clear(ir.Load(self.made.listed, q), ctx)
+            return
+        self._place_blocks(unit, ctx)
+        yield scope
+
+    def _clear(self, block: ir.Expr, ctx: Context) -> None:
+        ctx.builder.store(self.made.marks, block, literal(False))
+
+    def _place_blocks(self, unit: ir.Expr, ctx: Context) -> None:
+        """Emit the coordinates of a unit's blocks, in order, and note their places."""
+        b, made = ctx.builder, self.made
+        if made.places is None:
+            raise InternalError("expected places of blocks in the filling function")
+        b.emit(ir.Sort(made.listed, made.count))
+        first = b.declare("first_block", ir.Load(counts_buffer((self.depth,)), unit))
+        level = appendable(self.spec.format.levels[self.depth])
+        view = ctx.view(self.followed, self.depth)
+        with b.loop("q", literal(0), made.count) as q:
+            block = b.declare("block", ir.Load(made.listed, q))
+            place = b.declare("place", add(first, q))
+            b.store(made.places, block, place)
+            b.emit(*level.append_coordinate(view, place, block))
+            self._clear(block, ctx)
+
+    def store(
+        self,
+        target: Access,
+        value: Callable[[Scope], ir.Expr],
+        op: str | None,
+        scope: Scope,
+        ctx: Context,
+    ) -> None:
+        """List the block of an entry, or write the entry into its block."""
+        with stored_value(value, scope, ctx) as stored:
+            block = self._coordinate(self.depth, scope)
+            if stored is None:
+                self._list(block, ctx)
+                return
+            store_value(ctx, self._position(block, scope, ctx), stored, op)
+
+    def _list(self, block: ir.Expr, ctx: Context) -> None:
+        b, made = ctx.builder, self.made
+        block = b.declare("block", block)
+        listed = ir.Load(made.marks, block)
+        with b.branch(ir.Unary("not", listed, "bool")):
+            b.store(made.marks, block, literal(True))
+            b.store(made.listed, made.count, block)
+            b.increment(made.count)
+
+    def _position(self, block: ir.Expr, scope: Scope, ctx: Context) -> ir.Expr:
+        if self.made.places is None:
+            raise InternalError("expected places of blocks in the filling function")
+        position: ir.Expr = ir.Load(self.made.places, block)
+        for depth in range(self.depth + 1, n_levels(self.spec)):
+            level = self.spec.format.levels[depth]
+            if not isinstance(level, Locatable):
+                raise InternalError(f"expected located levels, got {level.name}")
+            view = ctx.view(self.followed, depth)
+            found = level.locate(view, position, self._coordinate(depth, scope))
+            ctx.builder.emit(*found.setup)
+            position = found.position
+        return ctx.builder.declare(names.position(names.OUTPUT, depth), position)
+
+    def _coordinate(self, depth: int, scope: Scope) -> ir.Expr:
+        index = level_index(self.spec, self.followed, depth)
+        found = coordinate(index, scope)
+        if found is None:
+            raise InternalError(f"expected {index} to be bound where a value is stored")
+        return found
