@@ -243,7 +243,7 @@ class PlanRunner:
         arrays: dict[str, Operand] = dict(operands)
         for step, runner in self.steps:
             if isinstance(step, SortStep):
-                arrays[step.result] = sort_list(arrays[step.source], step.spec)
+                arrays[step.result] = sort_list(arrays[step.source], step)
                 continue
             if isinstance(step, PackStep):
                 arrays[step.result] = _pack(arrays[step.source], step)

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from sparray._kernels.runtime import (
 from sparray.compiler import names
 from sparray.compiler.lower.sort import MOST_DIGIT_BITS, SortSpec
 from sparray.compiler.problem import TensorSpec
+from sparray.compiler.scheduler.plan import SortStep
 from sparray.errors import KernelMemoryError
 from sparray.formats.coordinates import sort_order
 from sparray.stored import Operand, Stored
@@ -35,15 +35,15 @@ _TASKS_PER_THREAD = 8
 IndexArray = npt.NDArray[np.int64]
 
 
-def sort_list(source: Operand, wanted: TensorSpec) -> Stored:
+def sort_list(source: Operand, step: SortStep) -> Stored:
     """Sort the entries of a coordinate list; equal coordinates stay in order.
 
     Parameters
     ----------
     source : Operand
         A list of coordinates: one position per entry in every level.
-    wanted : TensorSpec
-        The format and the index dtype of the sorted list.
+    step : SortStep
+        The format and the index dtype of the sorted list, and the kernel.
 
     Returns
     -------
@@ -57,15 +57,14 @@ def sort_list(source: Operand, wanted: TensorSpec) -> Stored:
     """
     coords = [level["crd"] for level in source._levels]
     if len(source.values) >= _WORTH_A_KERNEL:
-        call = SortCall(coords, source.values, np.dtype(wanted.index_dtype))
+        call = SortCall(coords, source.values, step.kernel)
         if call.kernel is not None:
-            return _listed(call.run(), source, wanted)
+            return _listed(call.run(), source, step.spec)
     order = sort_order(coords)
     if order is None:
-        return _listed((coords, source.values), source, wanted)
-    return _listed(
-        ([crd[order] for crd in coords], source.values[order]), source, wanted
-    )
+        return _listed((coords, source.values), source, step.spec)
+    moved = [crd[order] for crd in coords], source.values[order]
+    return _listed(moved, source, step.spec)
 
 
 def _listed(
@@ -124,21 +123,17 @@ class SortCall:
         The coordinates, the level that decides first first.
     values : dtype[n]
         The values, moved along.
-    index_dtype : dtype
-        Of the sorted coordinates, which it must be able to hold.
+    spec : SortSpec
+        The kernels, for coordinates and values of these dtypes.
     """
 
     def __init__(
         self,
         coords: Sequence[npt.NDArray[Any]],
         values: npt.NDArray[Any],
-        index_dtype: np.dtype[Any],
+        spec: SortSpec,
     ) -> None:
-        self.coords, self.values = list(coords), values
-        self.index_dtype = index_dtype
-        self.spec = _spec(
-            len(coords), coords[0].dtype.name, index_dtype.name, values.dtype.itemsize
-        )
+        self.coords, self.values, self.spec = list(coords), values, spec
         self.kernel: LoadedKernel | None = load_kernel(self.spec.key, self._make)
 
     def _make(self) -> KernelSource:
@@ -157,7 +152,7 @@ class SortCall:
             return self.coords, self.values
         starts = _to_offsets(offsets)
         shares, scratch, total = _tasks(starts, chunks * _TASKS_PER_THREAD)
-        made = [np.empty(total, self.index_dtype) for _ in self.coords]
+        made = [np.empty(total, self.spec.made) for _ in self.coords]
         moved = np.empty(total, self.values.dtype)
         self._call("scatter", [*self.coords, self.values, *made, moved, offsets], sizes)
         sizes = (len(scratch), *layout.low, *layout.width, layout.passes)
@@ -191,11 +186,6 @@ class SortCall:
     @property
     def _moved_as(self) -> np.dtype[Any]:
         return np.dtype(self.spec.values("A").dtype)
-
-
-@lru_cache(maxsize=64)
-def _spec(n_levels: int, given: str, made: str, value_bytes: int) -> SortSpec:
-    return SortSpec(n_levels, given, made, value_bytes)
 
 
 def _to_offsets(counts: IndexArray) -> IndexArray:

@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 from sparray import from_coords, sorting
+from sparray.compiler.lower.sort import SortSpec
 from sparray.compiler.problem import TensorSpec
+from sparray.compiler.scheduler.plan import SortStep
 from sparray.convert import compiled
 from sparray.formats import Compressed, Format
 from sparray.stored import Stored
@@ -21,10 +23,10 @@ def random_list(rng, n, n_levels, extent, index_dtype, dtype):
     return coords, np.arange(n).astype(dtype)
 
 
-def check(coords, values, made, call=None):
+def check(coords, values, made):
     """Sort, and compare with a stable sort of NumPy."""
-    call = sorting.SortCall(coords, values, np.dtype(made)) if call is None else call
-    found_coords, found_values = call.run()
+    spec = SortSpec(len(coords), coords[0].dtype.name, made, values.dtype.itemsize)
+    found_coords, found_values = sorting.SortCall(coords, values, spec).run()
     order = np.lexsort(coords[::-1])
     for found, crd in zip(found_coords, coords, strict=True):
         assert found.dtype in (np.dtype(made), crd.dtype)
@@ -75,7 +77,8 @@ def test_a_sorted_list_is_not_copied():
     unsorted = Format([Compressed(unique=False, ordered=False)])
     source = Stored(unsorted, (9,), levels, np.ones(40_000))
     wanted = TensorSpec(Format([Compressed(unique=False)]), "float64", "int32")
-    made = sorting.sort_list(source, wanted)
+    step = SortStep("A", "B", wanted, SortSpec(1, "int32", "int32", 8))
+    made = sorting.sort_list(source, step)
     assert made.values is source.values
     assert np.shares_memory(made._levels[0]["crd"], crd)
 

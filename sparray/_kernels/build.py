@@ -100,7 +100,7 @@ def kernel_source(row: Row, target: Target) -> list[KernelSource]:
     from sparray.compiler.pipeline import compile_problem
 
     plans = [compile_problem(p, target.vector_bytes) for p in problems(row)]
-    kernels = [k for plan in plans for k in plan.kernels if k is not None]
+    kernels = [kernel for plan in plans for kernel in plan.all_kernels]
     return [
         KernelSource(kernel.key, kernel.functions, kernel.header)
         for kernel in {kernel.key: kernel for kernel in kernels}.values()

@@ -21,7 +21,7 @@ from sparray.formats.named import as_format
 __all__ = ["ROWS", "Row", "problems"]
 
 _FLOATS = ("float32", "float64")
-_INDICES = ("int32", "int64")
+_INDICES = (("int32", "int32"), ("int64", "int64"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,17 +39,23 @@ class Row:
         tensor that is not named is dense.
     dtypes : tuple of str
         Dtypes of the values, the same for all tensors.
-    index_dtypes : tuple of str
-        Dtypes of every ``pos`` and ``crd``.
+    index_dtypes : tuple of (str, str)
+        Dtypes of every ``pos`` and ``crd`` of the operands, and of the result.
     """
 
     name: str
     expression: str
     formats: dict[str, str] = field(hash=False)
     dtypes: tuple[str, ...] = _FLOATS
-    index_dtypes: tuple[str, ...] = _INDICES
+    index_dtypes: tuple[tuple[str, str], ...] = _INDICES
 
 
+# Coordinates come as NumPy made them, and a result as narrow as it can be.
+_COORDINATES = (("int32", "int32"), ("int64", "int32"), ("int64", "int64"))
+_LIST = (
+    "(i, j) -> (i: compressed(nonunique, unordered), "
+    "j: singleton(nonunique, unordered))"
+)
 _CSR3 = {"A": "csr", "B": "csr", "C": "csr"}
 
 ROWS: tuple[Row, ...] = (
@@ -58,6 +64,12 @@ ROWS: tuple[Row, ...] = (
     Row("convert_csc_csr", "B[i,j] = A[i,j]", {"A": "csc", "B": "csr"}),
     Row("convert_csr_coo", "B[i,j] = A[i,j]", {"A": "csr", "B": "coo"}),
     Row("convert_coo_csr", "B[i,j] = A[i,j]", {"A": "coo", "B": "csr"}),
+    Row(
+        "convert_coordinates_csr",
+        "B[i,j] = A[i,j]",
+        {"A": _LIST, "B": "csr"},
+        index_dtypes=_COORDINATES,
+    ),
     Row("convert_csr_dense", "B[i,j] = A[i,j]", {"A": "csr"}),
     Row("convert_dense_csr", "B[i,j] = A[i,j]", {"B": "csr"}),
     # Products with a dense operand, and those of its gradients.
@@ -108,8 +120,8 @@ def problems(row: Row) -> Iterator[Problem]:
     assignment, tensors = separate_accesses(renamed)
     formats = {renaming.tensors[name]: format for name, format in row.formats.items()}
     for dtype in row.dtypes:
-        for index_dtype in row.index_dtypes:
-            yield _problem(assignment, tensors, formats, dtype, index_dtype)
+        for index_dtypes in row.index_dtypes:
+            yield _problem(assignment, tensors, formats, dtype, index_dtypes)
 
 
 def _problem(
@@ -117,9 +129,9 @@ def _problem(
     tensors: dict[str, str],
     formats: dict[str, str],
     dtype: str,
-    index_dtype: str,
+    index_dtypes: tuple[str, str],
 ) -> Problem:
-    def spec(tensor: str, ndim: int) -> TensorSpec:
+    def spec(tensor: str, ndim: int, index_dtype: str) -> TensorSpec:
         format = as_format(formats.get(tensor, "dense"), ndim)
         if not any(level.roles for level in format.levels):
             return TensorSpec(format, dtype)
@@ -127,7 +139,9 @@ def _problem(
 
     read = {a.tensor: len(a.indices) for a in accesses(assignment.value)}
     operands = tuple(
-        (name, spec(tensor, read[name])) for name, tensor in tensors.items()
+        (name, spec(tensor, read[name], index_dtypes[0]))
+        for name, tensor in tensors.items()
     )
     target = assignment.target
-    return Problem(assignment, operands, spec(target.tensor, len(target.indices)))
+    made = spec(target.tensor, len(target.indices), index_dtypes[1])
+    return Problem(assignment, operands, made)

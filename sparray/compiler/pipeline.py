@@ -4,6 +4,7 @@
 """
 
 import hashlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -15,10 +16,11 @@ from sparray.compiler.loop_ir import nodes as ir
 from sparray.compiler.loop_ir.printer import print_function
 from sparray.compiler.loop_ir.verify import verify as verify_function
 from sparray.compiler.lower.kernel import index_order, lower_kernel
+from sparray.compiler.lower.sort import SortSpec
 from sparray.compiler.passes.drop_unused import drop_unused
 from sparray.compiler.problem import Problem
 from sparray.compiler.scheduler.decision import Decision
-from sparray.compiler.scheduler.plan import KernelStep, Plan, plan
+from sparray.compiler.scheduler.plan import KernelStep, Plan, SortStep, plan
 from sparray.compiler.scheduler.statistics import Statistics, assumed_statistics
 
 __all__ = ["CompiledPlan", "KernelSpec", "compile_problem"]
@@ -95,7 +97,16 @@ class CompiledPlan:
 
     plan: Plan
     kernels: tuple[KernelSpec | None, ...]
-    """One per step; None for a sorting step."""
+    """One per step; None for a step that no kernel takes alone."""
+
+    @property
+    def all_kernels(self) -> Iterator[KernelSpec | SortSpec]:
+        """Every kernel that the steps may load, those that sort included."""
+        for step, kernel in zip(self.plan.steps, self.kernels, strict=True):
+            if isinstance(step, SortStep):
+                yield step.kernel
+            elif kernel is not None:
+                yield kernel
 
 
 def compile_problem(

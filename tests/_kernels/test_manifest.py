@@ -14,7 +14,11 @@ def test_row_gives_one_problem_per_combination_of_dtypes(row):
 
 def test_problem_is_in_canonical_names():
     row = Row(
-        "spmm", "Y[a,c] = W[a,b] * X[b,c]", {"W": "csr"}, ("float32",), ("int32",)
+        "spmm",
+        "Y[a,c] = W[a,b] * X[b,c]",
+        {"W": "csr"},
+        ("float32",),
+        (("int32", "int32"),),
     )
     (problem,) = problems(row)
     assert print_assignment(problem.assignment) == "out[i,j] = sum(k, A[i,k] * B[k,j])"

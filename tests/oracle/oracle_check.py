@@ -234,7 +234,7 @@ def check_stages(question: Question, *, threads: int = 3) -> None:
         arrays: dict[str, Any] = dict(given)
         for step, kernel in runner.steps:
             if isinstance(step, SortStep):
-                arrays[step.result] = sort_list(arrays[step.source], step.spec)
+                arrays[step.result] = sort_list(arrays[step.source], step)
                 continue
             if isinstance(step, PackStep):
                 arrays[step.result] = execution._pack(arrays[step.source], step)

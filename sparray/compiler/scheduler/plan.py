@@ -4,6 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 
+import numpy as np
+
 from sparray.compiler import names
 from sparray.compiler.cin.concretize import Reduction, split_reductions
 from sparray.compiler.index_notation.dtypes import result_dtype
@@ -14,6 +16,7 @@ from sparray.compiler.index_notation.simplify import (
     simplify_typed,
     substitute,
 )
+from sparray.compiler.lower.sort import SortSpec
 from sparray.compiler.problem import Problem, TensorSpec
 from sparray.compiler.scheduler.candidates import best_candidate
 from sparray.compiler.scheduler.conversions import conversion, conversion_statistics
@@ -61,11 +64,15 @@ class KernelStep:
 
 @dataclass(frozen=True, slots=True)
 class SortStep:
-    """Sort the entries of a coordinate list by its levels, outermost first."""
+    """Sort the entries of a coordinate list by its levels, outermost first.
+
+    ``spec`` is what the sorted list is, ``kernel`` what sorts a long one.
+    """
 
     source: str
     result: str
     spec: TensorSpec
+    kernel: SortSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,7 +240,7 @@ def _sort_operands(planner: _Planner) -> None:
         ordered = replace(
             sorted_spec(spec), index_dtype=_width_once_sorted(name, spec, problem)
         )
-        planner.steps.append(SortStep(source, result, ordered))
+        planner.steps.append(_sort_step(source, result, spec, ordered))
         planner.reasons.append(
             Reason(f"sort {name}", "its coordinates are not in the order of its levels")
         )
@@ -243,6 +250,18 @@ def _sort_operands(planner: _Planner) -> None:
             for other, old in planner.problem.operands
         )
         planner.problem = replace(planner.problem, operands=operands)
+
+
+def _sort_step(
+    source: str, result: str, spec: TensorSpec, ordered: TensorSpec
+) -> SortStep:
+    kernel = SortSpec(
+        spec.format.n_levels,
+        spec.index_dtype,
+        ordered.index_dtype,
+        np.dtype(spec.dtype).itemsize,
+    )
+    return SortStep(source, result, ordered, kernel)
 
 
 def _width_once_sorted(name: str, spec: TensorSpec, problem: Problem) -> str:
@@ -333,9 +352,10 @@ def _append(planner: _Planner, problem: Problem, option: Option, result: str) ->
                 "no loop order makes them in the order of its levels",
             )
         )
-        spec = sorted_spec(spec)
+        ordered = sorted_spec(spec)
         source, made = made, planner.fresh()
-        planner.steps.append(SortStep(source, made, spec))
+        planner.steps.append(_sort_step(source, made, spec, ordered))
+        spec = ordered
     _convert(planner, made, spec, option.final, result)
 
 
