@@ -85,33 +85,48 @@ def _listed(
 
 @dataclass(frozen=True, slots=True)
 class _Layout:
-    """How the bits of the coordinates are divided between buckets and digits."""
+    """How the bits of the coordinates are divided between buckets and digits.
+
+    ``digits : int64[passes, levels, 3]`` has shift, mask and place of what each pass
+    takes from each level; a digit has ``digit_bits``.
+    """
 
     low: list[int]
     place: list[int]
-    width: list[int]
     bucket_bits: int
-
-    @property
-    def passes(self) -> int:
-        return sum(
-            -(-low // width) for low, width in zip(self.low, self.width, strict=True)
-        )
+    digits: IndexArray
+    digit_bits: int
 
 
 def _layout(bits: Sequence[int], n_entries: int) -> _Layout:
     """Give the leading bits to the buckets, as many as the entries ask for."""
     wanted = (n_entries // _ENTRIES_PER_BUCKET).bit_length()
-    left = min(wanted, _MOST_BUCKET_BITS, sum(bits))
-    bucket_bits, low, place, width = left, [], [], []
+    bucket_bits = left = min(wanted, _MOST_BUCKET_BITS, sum(bits))
+    low, place = [], []
     for n in bits:
         taken = min(n, left)
         left -= taken
         low.append(n - taken)
         place.append(left)
-        digits = max(1, -(-low[-1] // MOST_DIGIT_BITS))
-        width.append(max(1, -(-low[-1] // digits)))
-    return _Layout(low, place, width, bucket_bits)
+    passes = -(-sum(low) // MOST_DIGIT_BITS)
+    width = -(-sum(low) // max(1, passes))
+    digits = [_digit(low, first * width, width) for first in range(passes)]
+    table = np.array(digits, np.int64).reshape(passes, len(bits), 3)
+    return _Layout(low, place, bucket_bits, table, width)
+
+
+def _digit(low: Sequence[int], first: int, width: int) -> list[tuple[int, int, int]]:
+    """Return shift, mask and place, by level, of ``width`` bits from the ``first`` on.
+
+    The bits of all levels stand side by side, those of the last level lowest.
+    """
+    parts, base = [], 0
+    for n in reversed(low):
+        begin, end = max(first, base), min(first + width, base + n)
+        kept = max(0, end - begin)
+        parts.append((begin - base, 2**kept - 1, begin - first) if kept else (0, 0, 0))
+        base += n
+    return parts[::-1]
 
 
 class SortCall:
@@ -155,8 +170,9 @@ class SortCall:
         made = [np.empty(total, self.spec.made) for _ in self.coords]
         moved = np.empty(total, self.values.dtype)
         self._call("scatter", [*self.coords, self.values, *made, moved, offsets], sizes)
-        sizes = (len(scratch), *layout.low, *layout.width, layout.passes)
-        self._call(names.FILL, [*made, moved, starts, shares, scratch], sizes)
+        sizes = (len(scratch), len(layout.digits), 2**layout.digit_bits)
+        digits = (starts, shares, scratch, layout.digits)
+        self._call(names.FILL, [*made, moved, *digits], sizes)
         return [crd[:n] for crd in made], moved[:n]
 
     def _call(

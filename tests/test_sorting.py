@@ -57,7 +57,8 @@ def test_the_interpreter_agrees(n_levels):
     with (
         mock.patch.object(sorting, "load_kernel", lambda key, make: None),
         mock.patch.object(sorting, "num_threads", lambda: 3),
-        mock.patch.object(sorting, "_ENTRIES_PER_BUCKET", 16),
+        mock.patch.object(sorting, "_ENTRIES_PER_BUCKET", 64),
+        mock.patch.object(sorting, "MOST_DIGIT_BITS", 4),
     ):
         check(coords, values, "int32")
 

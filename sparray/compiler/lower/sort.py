@@ -2,9 +2,10 @@
 
 The entries go to *buckets* first, by the leading bits of their outer coordinates (one
 pass over memory, each thread with its part of the entries); each bucket is then sorted
-by what is left of the coordinates, innermost first, a digit at a time (several passes,
-within a cache). Coordinates are never joined to one number, so extents do not matter.
-Every step keeps equal coordinates in the order in which they came.
+by what is left of the coordinates, a digit at a time (several passes, within a cache).
+A digit may have bits of several levels, but coordinates are never joined to one number,
+so extents do not matter. Every step keeps equal coordinates in the order in which they
+came.
 
 Source: least-significant-digit radix sort, Knuth TAOCP 5.2.5 algorithm R; partitioning
 first, so that its passes stay in a cache, follows Polychroniou, Ross 2014, "A
@@ -33,8 +34,8 @@ from sparray.compiler.lower.parallel import even_share
 
 __all__ = ["MOST_DIGIT_BITS", "SortSpec"]
 
-MOST_DIGIT_BITS = 11
-"""Widest digit: 2^11 counters of 8 bytes fill half of a 32 KiB cache."""
+MOST_DIGIT_BITS = 12
+"""Widest digit: 2^12 counters of 8 bytes fill a 32 KiB cache."""
 
 _VALUES_OF_SIZE = {1: "uint8", 2: "uint16", 4: "uint32", 8: "uint64"}
 
@@ -46,6 +47,9 @@ _OFFSETS = ir.Buffer("offsets", "int64", writable=True)
 _STARTS = ir.Buffer("starts", "int64")
 _SHARES = ir.Buffer("shares", "int64")
 _SCRATCH = ir.Buffer("scratch", "int64")
+_DIGITS = ir.Buffer("digits", "int64")
+_PASSES = ir.Var("n_passes")
+_COUNTERS = ir.Var("n_counters")
 _DESCENTS = ir.Buffer("descents", "int64", writable=True)
 
 
@@ -70,18 +74,20 @@ class SortSpec:
     ==================== ========================== ================================
     ``count``            ``scatter``                ``evaluate``
     ==================== ========================== ================================
-    offsets, descents,   offsets, n_entries,        starts, shares, scratch,
-    n_entries, n_chunks, n_chunks, n_buckets,       n_chunks, low, width of each
-    n_buckets, low and   low and place of each      level
+    offsets, descents,   offsets, n_entries,        starts, shares, scratch, digits,
+    n_entries, n_chunks, n_chunks, n_buckets,       n_chunks, n_passes, n_counters
+    n_buckets, low and   low and place of each
     place of each level  level
     ==================== ========================== ================================
 
-    An entry's bucket is the sum of ``(coordinate >> low) << place`` over the levels.
+    An entry's bucket is the sum of ``(coordinate >> low) << place`` over the levels,
+    its digit in a pass that of ``((coordinate >> shift) & mask) << place``.
     ``offsets : int64[n_chunks, n_buckets]`` holds counts, then offsets;
     ``descents : int64[n_chunks]`` is 0 where a chunk's entries ascend. ``starts :
     int64[n_buckets + 1]`` are the buckets, ``shares : int64[n_chunks + 1]`` the
     buckets of each task, and ``scratch : int64[n_chunks]`` where in the result's
     buffers, behind the entries, a task may write as many as its largest bucket has.
+    ``digits : int64[n_passes, n_levels, 3]`` are shift, mask and place.
     """
 
     n_levels: int
@@ -239,16 +245,13 @@ def _sort_buckets(spec: SortSpec) -> ir.Function:
     given: tuple[ir.Buffer | ir.Var, ...] = (
         *spec.crds(names.OUTPUT),
         spec.values(names.OUTPUT),
-        *(_STARTS, _SHARES, _SCRATCH, _CHUNKS),
-        *spec.level_variables("low"),
-        *spec.level_variables("width"),
-        ir.Var("passes"),
+        *(_STARTS, _SHARES, _SCRATCH, _DIGITS),
+        *(_CHUNKS, _PASSES, _COUNTERS),
         _THREADS,
     )
     b = Builder([p.name for p in given])
     with b.parallel("t", _CHUNKS, _THREADS) as t:
-        counters = literal(2**MOST_DIGIT_BITS)
-        digits = b.allocate("digits", "int64", counters)
+        digits = b.allocate("counters", "int64", _COUNTERS)
         begin, end = ir.Load(_SHARES, t), ir.Load(_SHARES, add(t, literal(1)))
         with b.loop("bucket", begin, end) as bucket:
             first = b.declare("first", ir.Load(_STARTS, bucket))
@@ -275,22 +278,15 @@ def _sort_bucket(
     buffers = (*spec.crds(names.OUTPUT), spec.values(names.OUTPUT))
     source = b.declare("source", first)
     target = b.declare("target", scratch)
-    odd = ir.Binary("mask", ir.Var("passes"), literal(1), "int64")
+    odd = ir.Binary("mask", _PASSES, literal(1), "int64")
     with b.branch(equal(odd, literal(1))):
         with b.loop("p", literal(0), size) as p:
             for buffer in buffers:
                 b.store(buffer, add(target, p), ir.Load(buffer, add(source, p)))
         _swap(b, source, target)
-    lows, widths = spec.level_variables("low"), spec.level_variables("width")
-    for depth in reversed(range(spec.n_levels)):
-        b.comment(f"by level {depth + 1}, a digit at a time")
-        shift = b.declare("shift", literal(0))
-        with b.loop_while(less(shift, lows[depth])):
-            _pass(
-                spec, b, depth, (shift, widths[depth]), digits, (source, target), size
-            )
-            _swap(b, source, target)
-            b.increment(shift, widths[depth])
+    with b.loop("n", literal(0), _PASSES) as n:
+        _pass(spec, b, n, digits, (source, target), size)
+        _swap(b, source, target)
 
 
 def _swap(b: Builder, source: ir.Var, target: ir.Var) -> None:
@@ -302,30 +298,37 @@ def _swap(b: Builder, source: ir.Var, target: ir.Var) -> None:
 def _pass(
     spec: SortSpec,
     b: Builder,
-    depth: int,
-    digit: tuple[ir.Var, ir.Var],
+    number: ir.Var,
     digits: ir.Buffer,
     between: tuple[ir.Var, ir.Var],
     size: ir.Var,
 ) -> None:
     """Emit one stable pass by a digit: count, turn to offsets, move."""
-    shift, width = digit
     source, target = between
-    crd = spec.crds(names.OUTPUT)[depth]
-    n_digits = b.declare("n_digits", _shifted("shift_left", literal(1), width))
-    mask = b.declare("mask", sub(n_digits, literal(1)))
     last = b.declare("source_end", add(source, size))
+    parts = [
+        tuple(
+            b.declare(word, ir.Load(_DIGITS, _part(spec, number, depth, place)))
+            for place, word in enumerate(("shift", "mask", "place"))
+        )
+        for depth in range(spec.n_levels)
+    ]
 
     def digit_at(p: ir.Expr) -> ir.Expr:
-        shifted = _shifted("shift_right", _coordinate(crd, p), shift)
-        return _shifted("mask", shifted, mask)
+        total: ir.Expr = literal(0)
+        for crd, part in zip(spec.crds(names.OUTPUT), parts, strict=True):
+            shift, mask, place = part
+            kept = _shifted("shift_right", _coordinate(crd, p), shift)
+            kept = ir.Binary("mask", kept, mask, "int64")
+            total = add(total, _shifted("shift_left", kept, place))
+        return total
 
-    with b.loop("d", literal(0), n_digits) as d:
+    with b.loop("d", literal(0), _COUNTERS) as d:
         b.store(digits, d, literal(0))
     with b.loop("p", source, last) as p:
         b.store(digits, digit_at(p), literal(1), "add")
     offset = b.declare("offset", target)
-    with b.loop("d", literal(0), n_digits) as d:
+    with b.loop("d", literal(0), _COUNTERS) as d:
         count = b.declare("count_of_digit", ir.Load(digits, d))
         b.store(digits, d, offset)
         b.increment(offset, count)
@@ -335,3 +338,9 @@ def _pass(
         b.store(digits, at, add(to, literal(1)))
         for buffer in (*spec.crds(names.OUTPUT), spec.values(names.OUTPUT)):
             b.store(buffer, to, ir.Load(buffer, p))
+
+
+def _part(spec: SortSpec, number: ir.Var, depth: int, place: int) -> ir.Expr:
+    """Return where ``digits`` has one part of what a pass takes from one level."""
+    here = literal(3 * depth + place)
+    return add(mul(number, literal(3 * spec.n_levels)), here)
