@@ -15,11 +15,14 @@ from sparray._kernels.runtime import (
 )
 from sparray.compiler import names
 from sparray.compiler.cin.nodes import Forall
+from sparray.compiler.index_notation.nodes import Access
 from sparray.compiler.lower.append import append_groups, located_prefix
 from sparray.compiler.lower.parallel import chunks_of
 from sparray.compiler.pipeline import CompiledPlan, KernelSpec
+from sparray.compiler.problem import Problem
 from sparray.compiler.schedule.assemble import Assembly
 from sparray.compiler.scheduler.plan import PackStep, SortStep, Step
+from sparray.compiler.scheduler.temporaries import is_coordinate_list
 from sparray.errors import InternalError, KernelMemoryError
 from sparray.formats.packing import (
     LevelBuffers,
@@ -56,6 +59,7 @@ class Runner:
         self.dtype = np.dtype(self.output.dtype)
         statement = decision.statement
         self.parallel = isinstance(statement, Forall) and statement.parallel
+        self.keeps_entries = _keeps_entries(self.problem, self.way)
         self.no_levels: LevelBuffers = ({},) * self.output.format.ndim
         self.kernel: LoadedKernel | None = load_kernel(spec.key, self._make)
         order = spec.index_order
@@ -66,7 +70,13 @@ class Runner:
     def _make(self) -> KernelSource:
         return KernelSource(self.spec.key, self.spec.functions, self.spec.header)
 
-    def run(self, operands: Sequence[Operand], extents: Sequence[int]) -> Stored:
+    def run(
+        self,
+        operands: Sequence[Operand],
+        extents: Sequence[int],
+        *,
+        owned: bool = False,
+    ) -> Stored:
         """Compute the result.
 
         Parameters
@@ -75,6 +85,8 @@ class Runner:
             In the problem's order, with the problem's formats and dtypes.
         extents : sequence of int
             Of each index in the kernel's order.
+        owned : bool
+            Whether the result may keep the operands' values: nothing else has them.
 
         Returns
         -------
@@ -101,7 +113,7 @@ class Runner:
             values = self._allocate(len(source.values))
             self._call(names.FILL, operands, [values], extents)
             return Stored(self.output.format, shape, source._levels, values)
-        return self._run_two_phases(operands, extents, shape)
+        return self._run_two_phases(operands, extents, shape, owned)
 
     def _allocate(self, size: int) -> npt.NDArray[Any]:
         return _zeros(size, self.dtype) if self.zeroed else _empty(size, self.dtype)
@@ -111,6 +123,7 @@ class Runner:
         operands: Sequence[Operand],
         extents: Sequence[int],
         shape: tuple[int, ...],
+        owned: bool,
     ) -> Stored:
         """Count, turn counts into offsets, allocate, fill."""
         format = self.output.format
@@ -131,6 +144,8 @@ class Runner:
         index_dtype = np.dtype(self.output.index_dtype)
         if index_dtype == np.int32 and max((*totals, *shape)) > _INT32_MAX:
             raise IndexWidthError
+        if self.keeps_entries and totals[-1] == len(operands[0].values):
+            return self._keep_entries(operands[0], ends[0], shape, owned)
         levels: list[dict[str, npt.NDArray[Any]]] = [{} for _ in range(prefix)]
         parents = units
         for group, end, total in zip(groups, ends, totals, strict=True):
@@ -154,6 +169,21 @@ class Runner:
         made = [buffer for level in levels for buffer in level.values()]
         self._call(names.FILL, operands, [*made, values, *counts], extents)
         return Stored(format, shape, tuple(levels), values)
+
+    def _keep_entries(
+        self,
+        source: Operand,
+        ends: npt.NDArray[np.int64],
+        shape: tuple[int, ...],
+        owned: bool,
+    ) -> Stored:
+        """Return a list's own entries below levels that say where fibres end."""
+        index_dtype = self.output.index_dtype
+        crd = source._levels[-1]["crd"].astype(index_dtype, copy=False)
+        leaf = {"pos": ends.astype(index_dtype), "crd": crd}
+        prefix: LevelBuffers = ({},) * located_prefix(self.output)
+        values = source.values if owned else source.values.copy()
+        return Stored(self.output.format, shape, (*prefix, leaf), values)
 
     def _offsets(
         self, counts: npt.NDArray[np.int64], units: int, chunks: int
@@ -241,9 +271,17 @@ class PlanRunner:
             Of each index of the plan's problem.
         """
         arrays: dict[str, Operand] = dict(operands)
+        # Temporaries whose values no operand has.
+        made: set[str] = set()
         for step, runner in self.steps:
             if isinstance(step, SortStep):
-                arrays[step.result] = sort_list(arrays[step.source], step)
+                source, sorted_ = (
+                    arrays[step.source],
+                    sort_list(arrays[step.source], step),
+                )
+                arrays[step.result] = sorted_
+                if step.source in made or sorted_.values is not source.values:
+                    made.add(step.result)
                 continue
             if isinstance(step, PackStep):
                 arrays[step.result] = _pack(arrays[step.source], step)
@@ -252,11 +290,35 @@ class PlanRunner:
                 raise InternalError("expected a kernel for each kernel step")
             given = [arrays[name] for name in step.operands]
             sizes = _extents(runner, given, extents)
-            arrays[step.result] = runner.run(given, sizes)
+            fresh = step.operands[0] in made if len(given) == 1 else False
+            arrays[step.result] = runner.run(given, sizes, owned=fresh)
         result = arrays[names.OUTPUT]
         if not isinstance(result, Stored):
             raise InternalError("expected the plan's last step to make its result")
         return result
+
+
+def _keeps_entries(problem: Problem, way: Assembly) -> bool:
+    """Tell whether a result's fibres are runs of a list's entries, none repeated.
+
+    Then nothing is left to fill once the entries are counted: the result has the
+    list's last coordinates and its values.
+    """
+    if way is not Assembly.APPEND or problem.prune or len(problem.operands) != 1:
+        return False
+    ((_, spec),), output = problem.operands, problem.output
+    prefix = located_prefix(output)
+    return (
+        isinstance(problem.assignment.value, Access)
+        and problem.assignment.value.indices == problem.assignment.target.indices
+        and is_coordinate_list(spec.format)
+        and spec.format.is_sorted
+        and spec.format.order == output.format.order
+        and spec.dtype == output.dtype
+        and append_groups(output) == ((prefix,),)
+        and output.format.n_levels == prefix + 1 > 1
+        and output.format.levels[-1].roles == spec.format.levels[0].roles
+    )
 
 
 def _extents(

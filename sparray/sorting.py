@@ -173,7 +173,7 @@ class SortCall:
         sizes = (len(scratch), len(layout.digits), 2**layout.digit_bits)
         digits = (starts, shares, scratch, layout.digits)
         self._call(names.FILL, [*made, moved, *digits], sizes)
-        return [crd[:n] for crd in made], moved[:n]
+        return [_without_scratch(crd, n) for crd in made], _without_scratch(moved, n)
 
     def _call(
         self, name: str, arrays: Sequence[npt.NDArray[Any]], sizes: Sequence[int]
@@ -202,6 +202,11 @@ class SortCall:
     @property
     def _moved_as(self) -> np.dtype[Any]:
         return np.dtype(self.spec.values("A").dtype)
+
+
+def _without_scratch(array: npt.NDArray[Any], n: int) -> npt.NDArray[Any]:
+    """Return the first elements: a view, unless that would keep much memory alive."""
+    return array[:n] if len(array) <= n + n // 8 else array[:n].copy()
 
 
 def _to_offsets(counts: IndexArray) -> IndexArray:
