@@ -16,6 +16,7 @@ copyright = "the sparray developers"
 version = release = sparray.__version__
 
 extensions = [
+    "drawing",
     "myst_parser",
     "numpydoc",
     "printed_stages",
@@ -59,5 +60,7 @@ def setup(app: Any) -> None:
 
 
 def _close_doctests(app: Any, name: str, source: list[str]) -> None:
-    # A doctest ends with an empty line, which a reader has no use for.
-    source[0] = re.sub(r"\n\n```\n", "\n```\n", source[0])
+    # A doctest ends with an empty line, which a reader has no use for, and says where
+    # there is another one.
+    text = re.sub(r"\n\n```\n", "\n```\n", source[0])
+    source[0] = re.sub(r"^<BLANKLINE>$", "", text, flags=re.MULTILINE)

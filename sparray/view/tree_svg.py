@@ -119,8 +119,9 @@ def _slot(tree: CoordinateTree) -> float:
     """Return the width of a column: its box, and the gap to the next."""
     texts = [text for level in tree.levels for text in level.coordinates]
     most = max((len(level.parents) for level in tree.levels), default=0)
-    # Twice, since the coordinate beside a position's number is centred.
-    number = 2 * 5 * len(str(most))
+    # Twice, since the coordinate beside a position's number is centred; three pixels
+    # keep the number off the outline and off the coordinate.
+    number = 2 * (5 * len(str(max(most - 1, 0))) + 3)
     coordinate = _CHARACTER * max(map(len, texts), default=0) + number
     value = _CHARACTER * max(map(len, tree.values), default=0) + 10
     return max(_LEAST_WIDTH, coordinate, value) + 8

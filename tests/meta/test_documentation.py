@@ -2,6 +2,7 @@
 
 import re
 import tomllib
+from importlib.util import module_from_spec, spec_from_file_location
 from types import ModuleType
 
 import pytest
@@ -9,7 +10,7 @@ from source_tree import PACKAGE, ROOT, modules
 
 import sparray
 from sparray._kernels.targets import TARGETS
-from sparray.formats.named import NAMED_FORMATS
+from sparray.formats.named import FORMAT_FAMILIES, NAMED_FORMATS
 from sparray.formats.registry import LEVEL_TYPES
 
 DOCS = ROOT / "docs"
@@ -50,7 +51,12 @@ def test_schedule_commands_say_what_they_rewrite(command):
 
 @pytest.mark.parametrize("level", LEVEL_TYPES)
 def test_levels_are_in_the_user_guide(level):
-    assert f"| `{level}` |" in page("user/formats.md")
+    text = page("user/formats/levels.md")
+    assert f"| [`{level}`](#{level}) |" in text
+    _, found, section = text.partition(f"\n## {level}\n")
+    assert found, f"no section about {level}"
+    assert "```{drawing}" in section.partition("\n## ")[0]
+    assert re.search(rf"^\| `{level}` \|", text, re.MULTILINE)
 
 
 @pytest.mark.parametrize("level", LEVEL_TYPES.values())
@@ -59,9 +65,42 @@ def test_levels_are_in_the_developer_guide(level):
     assert f".. autoclass:: {name}" in page("developer/extending.md")
 
 
-@pytest.mark.parametrize("name", NAMED_FORMATS)
-def test_named_formats_are_in_the_user_guide(name):
-    assert f"`{name}`" in page("user/formats.md")
+@pytest.mark.parametrize("name", [*NAMED_FORMATS, *FORMAT_FAMILIES])
+def test_named_formats_have_a_page(name):
+    index = page("user/formats/index.md")
+    assert re.search(rf"^{name}$", index, re.MULTILINE), "not in the toctree"
+    for table in ("dimensions", "bytes"):
+        rows = index.partition(f"| name | {table} |")[2].partition("\n\n")[0]
+        assert f"`{name}" in rows
+    text = page(f"user/formats/{name}.md")
+    assert text.startswith(f"# {name}")
+    assert "```{drawing}" in text
+    for section in ("Buffers", "Fast and slow", "Conversion and exchange"):
+        assert f"\n## {section}\n" in text
+
+
+def drawings() -> list[tuple[str, str, str]]:
+    """Return page, expression and the text above it, for each drawing."""
+    found = []
+    for path in sorted(DOCS.rglob("*.md")):
+        text = path.read_text(encoding="utf-8")
+        for match in re.finditer(r"```{drawing}\n(.*?)\n```", text, re.DOTALL):
+            name = f"{path.relative_to(DOCS)}: {match[1]}"
+            found.append((name, match[1], text[: match.start()]))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("expression", "before"),
+    [d[1:] for d in drawings()],
+    ids=[d[0] for d in drawings()],
+)
+def test_drawings_can_be_drawn(expression, before):
+    pytest.importorskip("sphinx")
+    spec = spec_from_file_location("drawing", DOCS / "extensions" / "drawing.py")
+    drawing = module_from_spec(spec)
+    spec.loader.exec_module(drawing)
+    assert drawing.drawn(expression, before).startswith("<svg")
 
 
 @pytest.mark.parametrize("name", sparray.__all__)

@@ -148,3 +148,25 @@ def test_positions_that_are_never_visible_are_marked():
 def test_other_level_types(golden, dense_example, name):
     file = name.partition("(")[0]
     golden(f"view/{file}.txt", sp.draw(sp.array(dense_example, name)).text + "\n")
+
+
+@pytest.mark.parametrize("format", ["dense", "bcsr(2, 3)", "coo"])
+@pytest.mark.parametrize("columns", [3, 20, 200])
+def test_numbers_of_positions_stand_beside_coordinates(format, columns):
+    dense = np.zeros((3, columns))
+    dense[:, -20:] = 1
+    drawing = sp.draw(sp.array(dense, format), limit=2000)
+    elements = list(ElementTree.fromstring(drawing.svg))
+    boxes = 0
+    for rect, label, number in zip(elements, elements[1:], elements[2:], strict=False):
+        kinds = [element.tag.removeprefix(SVG) for element in (rect, label, number)]
+        is_node = kinds == ["rect", "text", "text"]
+        if not is_node or number.get("text-anchor") != "end":
+            continue
+        boxes += 1
+        label_end = float(label.get("x")) + 7.3 * len(label.text) / 2
+        number_end = float(number.get("x"))
+        number_begin = number_end - 4.9 * len(number.text)
+        assert label_end < number_begin
+        assert number_end < float(rect.get("x")) + float(rect.get("width"))
+    assert boxes > 10
