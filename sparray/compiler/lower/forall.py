@@ -24,6 +24,7 @@ from sparray.compiler.loop_ir.builder import (
 from sparray.compiler.lower.access import advance, is_walked
 from sparray.compiler.lower.context import Context, extent_of
 from sparray.compiler.lower.coordinates import bind
+from sparray.compiler.lower.narrowing import narrowed
 from sparray.compiler.lower.prefetch import lower_prefetch
 from sparray.compiler.lower.scope import Scope
 from sparray.compiler.lower.statement import lower_statement, lowers
@@ -38,7 +39,8 @@ __all__ = ["loop_walkers", "lower_forall", "lower_positions", "lower_range"]
 def lower_forall(statement: Forall, scope: Scope, ctx: Context) -> None:
     """Lower ``∀index body``.
 
-    **Rewrite**: no operand to walk, or work at every coordinate → a counted loop;
+    **Rewrite**: no operand to walk, or work at every coordinate → a counted loop, over
+    the coordinates that the located operands may have;
     one operand, work where it is → a loop over its positions; otherwise → a merge.
     """
     if scope.tile is not None and statement.index == scope.tile.inner:
@@ -48,7 +50,8 @@ def lower_forall(statement: Forall, scope: Scope, ctx: Context) -> None:
     if not points:
         return
     if not walked:
-        lower_range(statement, literal(0), extent_of(statement.index), scope, ctx)
+        begin, end = narrowed(statement, scope, ctx)
+        lower_range(statement, begin, end, scope, ctx)
         return
     walkers = [walker(access, scope, ctx) for access in walked]
     if points == (frozenset(walked),) and len(walked) == 1:
