@@ -1,12 +1,15 @@
 """Write what the compiler prints for one product, so that the pages show the truth.
 
 `developer/generated/` gets one file per stage of ``C[i,j] = A[i,k] * B[k,j]`` with a
-CSR operand, and of the same product with a sparse result. It is made anew by every
-build and ignored by git.
+CSR operand, and of the same product with a sparse result; and the loops that come of
+the level functions of a diagonal format. It is made anew by every build and ignored by
+git.
 """
 
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from sparray._kernels.render import render_module
 from sparray.compiler.cin.printer import print_statement
@@ -16,7 +19,10 @@ from sparray.compiler.index_notation.printer import print_assignment
 from sparray.compiler.pipeline import KernelSpec, compile_problem
 from sparray.compiler.problem import Problem, TensorSpec
 from sparray.compiler.scheduler.plan import KernelStep
+from sparray.convert import array
+from sparray.expression import assignment_expression
 from sparray.formats.named import named_format
+from sparray.planning import operands_plan
 
 TEXT = "C[i,j] = A[i,k] * B[k,j]"
 
@@ -44,7 +50,31 @@ def _write(app: Any) -> None:
 
 def printed_stages() -> Pages:
     """Return the text of every stage, by the name of the file that shows it."""
-    return {**_pages("spmm", "dense"), **_pages("spgemm", "csr")}
+    return {
+        **_pages("spmm", "dense"),
+        **_pages("spgemm", "csr"),
+        "range_walked.txt": _loops("y[i] = A[i,j] * x[j]", "dia", 1),
+        "range_located.txt": _loops(
+            "C[i,j] = S[i,j] * A[i,j]", "(i, j) -> (j - i: dense, i: range)", 2
+        ),
+    }
+
+
+def _loops(text: str, format: str, ndim: int) -> str:
+    """Return the loops of an expression with a band matrix ``A`` in a format.
+
+    Its other operand is a dense vector, or a csr matrix.
+    """
+    band = np.eye(1000) + np.eye(1000, k=1)
+    other = np.ones(1000) if ndim == 1 else array(band, "csr")
+    given = {"A": array(band, format), "x": other, "S": other}
+    expression = assignment_expression(text)
+    operands = [given[name] for name in expression.tensors]
+    (kernel,) = operands_plan(expression, operands).kernels
+    if kernel is None:
+        raise RuntimeError(f"expected one kernel for {text}, got none")
+    # Of a function that counts and one that fills, the one that fills.
+    return kernel.loops.rpartition("\n\n\n")[2]
 
 
 def _pages(name: str, format: str) -> Pages:
