@@ -201,7 +201,7 @@ def cached(format):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("road", "source", "target"), cases())
+@pytest.mark.parametrize(("road", "source", "target"), list(cases()))
 def test_conversions(road, source, target):
     # To two digits: a transposition through another array is exactly at the limit.
     assert round(ratio(cached(source), target, road), 2) <= LIMIT
