@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numpy as np
 import scipy.sparse
 
 import sparray as sp
@@ -9,7 +10,7 @@ import sparray as sp
 from .inputs import scipy_csr, torch_csr, uniform_csr, use_threads
 from .interleave import ratio
 
-__all__ = ["CooToCsr", "CsrToCsc", "DenseToCsr"]
+__all__ = ["CooToCsr", "CsrToBcsr", "CsrToCsc", "DenseToCsr"]
 
 
 class CsrToCsc:
@@ -38,6 +39,39 @@ class CsrToCsc:
 
     def track_ratio_torch(self, *_: int) -> float:
         return ratio(self.ours, self.A_torch.to_sparse_csc)
+
+
+class CsrToBcsr:
+    """Entries to blocks of 4 × 4, float32; 100,000² with 3.2 million entries.
+
+    ``"in blocks"``: they come in blocks of that size; ``"single"``: none shares one.
+    """
+
+    params = [["in blocks", "single"]]
+    param_names = ["entries"]
+
+    def setup(self, entries: str) -> None:
+        use_threads()
+        if entries == "single":
+            self.A = uniform_csr(100_000, 32)
+        else:
+            blocks = scipy_csr(uniform_csr(25_000, 8))
+            full = scipy.sparse.kron(blocks, np.ones((4, 4), np.float32), "csr")
+            self.A = sp.array(full.astype(np.float32), format="csr")
+        self.A_scipy = scipy_csr(self.A)
+        self.ours()
+
+    def ours(self) -> Any:
+        return self.A.to_format("bcsr(4, 4)")
+
+    def time_conversion(self, *_: str) -> None:
+        self.ours()
+
+    def peakmem_conversion(self, *_: str) -> None:
+        self.ours()
+
+    def track_ratio_scipy(self, *_: str) -> float:
+        return ratio(self.ours, lambda: self.A_scipy.tobsr((4, 4)))
 
 
 class CooToCsr:
@@ -71,16 +105,16 @@ class CooToCsr:
 
 
 class DenseToCsr:
-    """The entries of a dense matrix, 2,000² with 1 % and 10 % of them, float32."""
+    """The entries of a dense matrix, 4,096² with 1 % and 10 % of them, float32."""
 
-    params = [[20, 200]]
+    params = [[41, 410]]
     param_names = ["stored per row"]
 
     def setup(self, per_row: int) -> None:
         import torch
 
         use_threads()
-        self.A = uniform_csr(2_000, per_row).todense()
+        self.A = uniform_csr(4_096, per_row).todense()
         self.A_torch = torch.from_numpy(self.A)
         self.ours()
 
