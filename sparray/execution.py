@@ -21,7 +21,7 @@ from sparray.compiler.lower.parallel import chunks_of
 from sparray.compiler.pipeline import CompiledPlan, KernelSpec
 from sparray.compiler.problem import Problem
 from sparray.compiler.schedule.assemble import Assembly
-from sparray.compiler.scheduler.plan import PackStep, SortStep, Step
+from sparray.compiler.scheduler.steps import PackStep, SortStep, Step
 from sparray.compiler.scheduler.temporaries import is_coordinate_list
 from sparray.errors import InternalError, KernelMemoryError
 from sparray.formats.packing import (

@@ -17,7 +17,7 @@ from sparray._kernels.runtime import (
 from sparray.compiler import names
 from sparray.compiler.lower.sort import MOST_DIGIT_BITS, SortSpec
 from sparray.compiler.problem import TensorSpec
-from sparray.compiler.scheduler.plan import SortStep
+from sparray.compiler.scheduler.steps import SortStep
 from sparray.errors import KernelMemoryError
 from sparray.formats.coordinates import sort_order
 from sparray.stored import Operand, Stored

@@ -257,12 +257,12 @@ def test_inheriting_shares_the_pattern():
     assert made.values is not a.values
 
 
-@pytest.mark.parametrize("format", ["csr", "coo"])
+@pytest.mark.parametrize("format", ["csr", "coo", "dense"])
 def test_diagonals(format):
     a = sparse((4, 4), format)
-    assert evaluate("ii->", a.todense()).values[0] == np.trace(a.todense())
-    with pytest.raises(UnsupportedError, match=r"expected each index once in A\[i,i\]"):
-        evaluate("ii->", a)
+    assert evaluate("ii->", a).values[0] == np.trace(a.todense())
+    found = densify(evaluate("ii,ij->ij", a, a))
+    assert np.array_equal(found, np.diag(a.todense())[:, None] * a.todense())
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from sparray import from_coords, sorting
 from sparray.compiler.lower.sort import SortSpec
 from sparray.compiler.problem import TensorSpec
-from sparray.compiler.scheduler.plan import SortStep
+from sparray.compiler.scheduler.steps import SortStep
 from sparray.convert import compiled
 from sparray.formats import Compressed, Format
 from sparray.stored import Stored

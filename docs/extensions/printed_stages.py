@@ -18,7 +18,7 @@ from sparray.compiler.index_notation.parser import parse_assignment
 from sparray.compiler.index_notation.printer import print_assignment
 from sparray.compiler.pipeline import KernelSpec, compile_problem
 from sparray.compiler.problem import Problem, TensorSpec
-from sparray.compiler.scheduler.plan import KernelStep
+from sparray.compiler.scheduler.steps import KernelStep
 from sparray.convert import array
 from sparray.expression import assignment_expression
 from sparray.formats.named import named_format

@@ -21,7 +21,15 @@ from sparray.formats.level_expression import (
     Remainder,
 )
 
-__all__ = ["collapse", "level_index", "loop_parts", "n_levels"]
+__all__ = [
+    "collapse",
+    "is_bound_above",
+    "is_walked",
+    "level_index",
+    "loop_parts",
+    "may_miss",
+    "n_levels",
+]
 
 
 def n_levels(spec: TensorSpec) -> int:
@@ -46,6 +54,33 @@ def _name(expression: LevelExpression, indices: tuple[str, ...]) -> str:
     return names.diagonal(index, indices[expression.other])
 
 
+def is_walked(spec: TensorSpec, access: Access, depth: int) -> bool:
+    """Tell whether the loop over a level's index has to walk the level.
+
+    It has not where the level finds a coordinate, or where the index is bound already:
+    a level above stores it too, and this one is searched for what that one found.
+    """
+    level = spec.format.levels[depth]
+    return not isinstance(level, Locatable) and not is_bound_above(spec, access, depth)
+
+
+def is_bound_above(spec: TensorSpec, access: Access, depth: int) -> bool:
+    """Tell whether a level above stores the same index: the access is a diagonal."""
+    if len(set(access.indices)) == len(access.indices):
+        return False
+    index = level_index(spec, access, depth)
+    return any(level_index(spec, access, above) == index for above in range(depth))
+
+
+def may_miss(spec: TensorSpec, access: Access) -> bool:
+    """Tell whether a level, once its index is bound, may turn out to hold nothing."""
+    return any(
+        is_bound_above(spec, access, depth)
+        or (isinstance(level, Locatable) and not level.full)
+        for depth, level in enumerate(spec.format.levels)
+    )
+
+
 def loop_parts(
     found: Iterable[Access], specs: Mapping[str, TensorSpec]
 ) -> dict[str, tuple[str, ...]]:
@@ -60,9 +95,8 @@ def loop_parts(
     parts: dict[str, tuple[str, ...]] = {}
     for access in found:
         spec = specs[access.tensor]
-        for depth, level in enumerate(spec.format.levels):
-            expression = spec.format.expressions[depth]
-            if isinstance(expression, Dimension) or isinstance(level, Locatable):
+        for depth, expression in enumerate(spec.format.expressions):
+            if isinstance(expression, Dimension) or not is_walked(spec, access, depth):
                 continue
             index = access.indices[expression.dimension]
             if isinstance(expression, Difference):

@@ -20,8 +20,9 @@ from sparray.compiler.lower.sort import SortSpec
 from sparray.compiler.passes.drop_unused import drop_unused
 from sparray.compiler.problem import Problem
 from sparray.compiler.scheduler.decision import Decision
-from sparray.compiler.scheduler.plan import KernelStep, Plan, SortStep, plan
+from sparray.compiler.scheduler.plan import plan
 from sparray.compiler.scheduler.statistics import Statistics, assumed_statistics
+from sparray.compiler.scheduler.steps import KernelStep, Plan, SortStep
 
 __all__ = ["CompiledPlan", "KernelSpec", "compile_problem"]
 

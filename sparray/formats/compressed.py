@@ -21,16 +21,19 @@ from sparray.formats.level import (
     Bounds,
     IntArray,
     LevelView,
+    Located,
     Packed,
     PositionIterable,
+    Searchable,
     Unpacked,
 )
+from sparray.formats.searching import search_coordinates
 
 __all__ = ["Compressed"]
 
 
 @dataclass(frozen=True, slots=True)
-class Compressed(PositionIterable, Appendable):
+class Compressed(PositionIterable, Searchable, Appendable):
     """The stored coordinates of every fibre, one fibre after the other.
 
     ======= ================
@@ -57,6 +60,11 @@ class Compressed(PositionIterable, Appendable):
 
     def coordinate(self, view: LevelView, position: ir.Expr) -> ir.Expr:
         return view.load("crd", position)
+
+    def search(
+        self, view: LevelView, begin: ir.Expr, end: ir.Expr, coordinate: ir.Expr
+    ) -> Located:
+        return search_coordinates(view, begin, end, coordinate)
 
     def append_coordinate(
         self, view: LevelView, position: ir.Expr, coordinate: ir.Expr

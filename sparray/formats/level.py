@@ -33,6 +33,7 @@ __all__ = [
     "Located",
     "Packed",
     "PositionIterable",
+    "Searchable",
     "Unpacked",
 ]
 
@@ -296,6 +297,21 @@ class Locatable(Level):
 
     def locate(self, view: LevelView, parent: ir.Expr, coordinate: ir.Expr) -> Located:
         """Return the position of a coordinate below a parent position."""
+        raise NotImplementedError
+
+
+class Searchable(Level):
+    """A level whose ordered positions can be searched for a coordinate."""
+
+    __slots__ = ()
+
+    def search(
+        self, view: LevelView, begin: ir.Expr, end: ir.Expr, coordinate: ir.Expr
+    ) -> Located:
+        """Return the first position of a coordinate in a range of positions.
+
+        The setup searches in a time that grows with the logarithm of the range.
+        """
         raise NotImplementedError
 
 

@@ -15,16 +15,19 @@ from sparray.formats.level import (
     Bounds,
     IntArray,
     LevelView,
+    Located,
     Packed,
     PositionIterable,
+    Searchable,
     Unpacked,
 )
+from sparray.formats.searching import search_coordinates
 
 __all__ = ["Singleton"]
 
 
 @dataclass(frozen=True, slots=True)
-class Singleton(PositionIterable, Appendable):
+class Singleton(PositionIterable, Searchable, Appendable):
     """One coordinate for each position of the parent.
 
     ======= =========
@@ -52,6 +55,11 @@ class Singleton(PositionIterable, Appendable):
 
     def coordinate(self, view: LevelView, position: ir.Expr) -> ir.Expr:
         return view.load("crd", position)
+
+    def search(
+        self, view: LevelView, begin: ir.Expr, end: ir.Expr, coordinate: ir.Expr
+    ) -> Located:
+        return search_coordinates(view, begin, end, coordinate)
 
     def append_coordinate(
         self, view: LevelView, position: ir.Expr, coordinate: ir.Expr

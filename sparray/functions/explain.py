@@ -5,7 +5,7 @@ from typing import Any
 from sparray.compiler.cin.printer import print_statement
 from sparray.compiler.index_notation.printer import print_assignment
 from sparray.compiler.pipeline import KernelSpec
-from sparray.compiler.scheduler.plan import KernelStep, PackStep, SortStep
+from sparray.compiler.scheduler.steps import KernelStep, PackStep, SortStep
 from sparray.expression import (
     Expression,
     assignment_expression,

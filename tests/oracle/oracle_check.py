@@ -22,7 +22,7 @@ from sparray.compiler.index_notation.traversal import walk
 from sparray.compiler.index_notation.verify import index_extents
 from sparray.compiler.lower import parallel
 from sparray.compiler.pipeline import CompiledPlan, compile_problem
-from sparray.compiler.scheduler.plan import PackStep, SortStep
+from sparray.compiler.scheduler.steps import PackStep, SortStep
 from sparray.errors import DTypeError, SparrayError, UnsupportedError
 from sparray.execution import PlanRunner
 from sparray.expression import Expression, assignment_expression, einsum_expression

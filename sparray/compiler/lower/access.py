@@ -3,16 +3,16 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
-from sparray.compiler import names
+from sparray.compiler import levels, names
 from sparray.compiler.index_notation.nodes import Access
 from sparray.compiler.levels import level_index, n_levels
 from sparray.compiler.loop_ir import nodes as ir
-from sparray.compiler.loop_ir.builder import literal
+from sparray.compiler.loop_ir.builder import add, literal
 from sparray.compiler.lower.context import Context
 from sparray.compiler.lower.coordinates import coordinate
 from sparray.compiler.lower.scope import Place, Scope
 from sparray.errors import InternalError, UnsupportedError
-from sparray.formats.level import Locatable, PositionIterable
+from sparray.formats.level import Locatable, Located, PositionIterable, Searchable
 
 __all__ = ["advance", "is_walked", "load_value", "start"]
 
@@ -31,10 +31,10 @@ def is_walked(access: Access, index: str, scope: Scope, ctx: Context) -> bool:
     place = scope.places.get(access)
     if place is None or place.depth == n_levels(ctx.spec(access.tensor)):
         return False
-    level = ctx.level(access.tensor, place.depth)
-    if level_index(ctx.spec(access.tensor), access, place.depth) != index:
+    spec = ctx.spec(access.tensor)
+    if level_index(spec, access, place.depth) != index:
         return False
-    return not isinstance(level, Locatable)
+    return levels.is_walked(spec, access, place.depth)
 
 
 def advance(scope: Scope, ctx: Context) -> Scope:
@@ -55,25 +55,28 @@ def advance(scope: Scope, ctx: Context) -> Scope:
 def _advance_one(access: Access, scope: Scope, ctx: Context) -> Scope:
     spec = ctx.spec(access.tensor)
     place = scope.places[access]
-    depth, position, moved = place.depth, place.begin, False
+    depth, position, end, moved = place.depth, place.begin, place.end, False
     while depth < n_levels(spec):
         index = level_index(spec, access, depth)
         level = ctx.level(access.tensor, depth)
         here = coordinate(index, scope)
         if here is None:
             break
-        if not isinstance(level, Locatable):
+        if levels.is_bound_above(spec, access, depth):
+            found, end = _search(access, depth, Place(depth, position, end), here, ctx)
+        elif not isinstance(level, Locatable):
             if access.tensor == names.OUTPUT:
                 break
             raise InternalError(
                 f"expected the loop over {index} to walk level {depth + 1} of "
                 f"{access.tensor} ({spec.format}), got a loop order that passed it"
             )
-        if place.end is not None:
+        elif end is not None:
             raise UnsupportedError(
                 f"expected unique levels above a {level.name} level, got {spec.format}"
             )
-        found = level.locate(ctx.view(access, depth), position, here)
+        else:
+            found = level.locate(ctx.view(access, depth), position, here)
         ctx.builder.emit(*found.setup)
         if found.found is not None:
             scope = replace(scope, tests=(*scope.tests, (access, found.found)))
@@ -83,7 +86,36 @@ def _advance_one(access: Access, scope: Scope, ctx: Context) -> Scope:
     if not isinstance(position, ir.Var | ir.Literal):
         hint = names.position(access.tensor, depth - 1)
         position = ctx.builder.declare(hint, position)
-    return scope.place(access, Place(depth, position))
+    return scope.place(access, Place(depth, position, end))
+
+
+def _search(
+    access: Access, depth: int, place: Place, coordinate: ir.Expr, ctx: Context
+) -> tuple[Located, ir.Expr | None]:
+    """Search a level for a coordinate that is bound already, below a place.
+
+    Returns
+    -------
+    found : Located
+        Where it is.
+    end : ir.Expr or None
+        The end of the positions that have it; None where there is only one.
+    """
+    level, view = ctx.level(access.tensor, depth), ctx.view(access, depth)
+    if isinstance(level, Locatable):
+        return level.locate(view, place.begin, coordinate), None
+    if not isinstance(level, Searchable) or not isinstance(level, PositionIterable):
+        raise InternalError(f"expected a level to search, got {level.name}")
+    last = place.end if place.end is not None else add(place.begin, literal(1))
+    bounds = level.positions(view, place.begin, last)
+    ctx.builder.emit(*bounds.setup)
+    found = level.search(view, bounds.begin, bounds.end, coordinate)
+    if level.unique:
+        return found, None
+    ctx.builder.emit(*found.setup)
+    after = level.search(view, found.position, bounds.end, add(coordinate, literal(1)))
+    ctx.builder.emit(*after.setup)
+    return Located(found.position, found.found), after.position
 
 
 def load_value(access: Access, scope: Scope, ctx: Context) -> ir.Expr:

@@ -6,7 +6,14 @@ from dataclasses import dataclass
 from sparray.compiler import names
 from sparray.compiler.index_notation.nodes import Access, Expr
 from sparray.compiler.index_notation.simplify import accesses
-from sparray.compiler.levels import collapse, level_index, loop_parts
+from sparray.compiler.levels import (
+    collapse,
+    is_walked,
+    level_index,
+    loop_parts,
+    may_miss,
+    n_levels,
+)
 from sparray.compiler.lower.append import append_groups, located_prefix
 from sparray.compiler.merge_lattice import lattice
 from sparray.compiler.problem import Problem
@@ -17,7 +24,6 @@ from sparray.compiler.scheduler.temporaries import (
     has_blocks,
     is_coordinate_list,
 )
-from sparray.formats.level import Locatable
 from sparray.formats.level_expression import Quotient
 
 __all__ = [
@@ -53,9 +59,9 @@ def walked_at(
     walked = []
     for access in dict.fromkeys(accesses(value)):
         spec = problem.specs[access.tensor]
-        for depth, level in enumerate(spec.format.levels):
-            if level_index(spec, access, depth) == index and not isinstance(
-                level, Locatable
+        for depth in range(n_levels(spec)):
+            if level_index(spec, access, depth) == index and is_walked(
+                spec, access, depth
             ):
                 walked.append(access)
                 break
@@ -197,10 +203,7 @@ def _decides_alone(
 ) -> bool:
     for other in accesses(value):
         # A located level may hold nothing where the source has an entry.
-        levels = problem.specs[other.tensor].format.levels
-        if other != access and any(
-            isinstance(level, Locatable) and not level.full for level in levels
-        ):
+        if other != access and may_miss(problem.specs[other.tensor], other):
             return False
     for index in order:
         walked, points = walked_at(value, index, problem)

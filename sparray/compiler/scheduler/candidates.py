@@ -8,7 +8,7 @@ from sparray.compiler.index_notation.simplify import (
     accesses,
     free_indices,
 )
-from sparray.compiler.levels import level_index
+from sparray.compiler.levels import is_walked, level_index, n_levels
 from sparray.compiler.loop_ir.operators import operator
 from sparray.compiler.problem import Problem
 from sparray.compiler.schedule.assemble import Assembly
@@ -31,7 +31,6 @@ from sparray.compiler.scheduler.shape import (
     stored_order,
 )
 from sparray.compiler.scheduler.statistics import Statistics
-from sparray.formats.level import Locatable
 
 __all__ = ["Candidate", "best_candidate", "candidate_in"]
 
@@ -109,8 +108,8 @@ def _walks_loops(shape: Shape, loops: Sequence[str], problem: Problem) -> bool:
     return all(
         level_index(problem.specs[access.tensor], access, depth) in loops
         for access in found
-        for depth, level in enumerate(problem.specs[access.tensor].format.levels)
-        if not isinstance(level, Locatable)
+        for depth in range(n_levels(problem.specs[access.tensor]))
+        if is_walked(problem.specs[access.tensor], access, depth)
     )
 
 

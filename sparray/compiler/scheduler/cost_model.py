@@ -19,7 +19,7 @@ from sparray.compiler.index_notation.nodes import (
     Reduce,
 )
 from sparray.compiler.index_notation.simplify import accesses
-from sparray.compiler.levels import level_index
+from sparray.compiler.levels import is_walked, level_index
 from sparray.compiler.loop_ir.operators import operator
 from sparray.compiler.problem import Problem, TensorSpec
 from sparray.compiler.scheduler.statistics import Statistics
@@ -108,7 +108,7 @@ def _stored(
     for depth, level in enumerate(spec.format.levels):
         if level_index(spec, access, depth) != index:
             continue
-        if isinstance(level, Locatable):
+        if not is_walked(spec, access, depth):
             continue
         if level.branchless or not level.unique:
             # Positions with equal coordinates are one iteration.
@@ -166,8 +166,8 @@ def _merge_steps(
 def _is_walked(access: Access, index: str, problem: Problem) -> bool:
     spec = problem.specs[access.tensor]
     return any(
-        level_index(spec, access, depth) == index and not isinstance(level, Locatable)
-        for depth, level in enumerate(spec.format.levels)
+        level_index(spec, access, depth) == index and is_walked(spec, access, depth)
+        for depth in range(len(spec.format.levels))
     )
 
 

@@ -12,6 +12,7 @@ from sparray.compiler.index_notation.simplify import (
     accesses,
     is_zero,
 )
+from sparray.compiler.levels import may_miss
 from sparray.compiler.merge_lattice import absent
 from sparray.compiler.problem import Problem
 from sparray.compiler.schedule.accumulate import Accumulate
@@ -262,14 +263,10 @@ def _needs_zero(
         for loop in shape.parts.get(index, (index,))
         for access in walked_at(shape.merged, loop, problem)[0]
     ]
-    # A located level may hold nothing at a coordinate, unless it is full.
     walked += [
         access
         for access in accesses(shape.merged)
-        if not all(
-            level.full or not isinstance(level, Locatable)
-            for level in problem.specs[access.tensor].format.levels
-        )
+        if may_miss(problem.specs[access.tensor], access)
     ]
     return is_zero(absent(shape.merged, walked))
 

@@ -2,28 +2,16 @@
 
 from sparray.compiler.cin.concretize import split_reductions
 from sparray.compiler.index_notation.nodes import Expr
-from sparray.compiler.index_notation.printer import print_access, print_assignment
+from sparray.compiler.index_notation.printer import print_assignment
 from sparray.compiler.index_notation.simplify import accesses
 from sparray.compiler.problem import Problem
 from sparray.compiler.scheduler.assembly import walked_at
 from sparray.errors import UnsupportedError
 
-__all__ = ["check_diagonals", "check_merges", "check_reductions"]
+__all__ = ["check_merges", "check_reductions"]
 
 _MOST_MERGED = 32
 """Nested loops that merge operands: gcc's time grows with the cube of their number."""
-
-
-def check_diagonals(problem: Problem) -> None:
-    """Refuse an index that occurs twice in a sparse operand."""
-    for access in accesses(problem.assignment.value):
-        levels = problem.specs[access.tensor].format.levels
-        repeated = len(set(access.indices)) != len(access.indices)
-        if repeated and not all(level.full for level in levels):
-            raise UnsupportedError(
-                f"expected each index once in {print_access(access)}"
-                f" of format {problem.specs[access.tensor].format}, got a diagonal"
-            )
 
 
 def check_merges(problem: Problem, value: Expr) -> None:

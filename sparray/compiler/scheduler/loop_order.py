@@ -5,9 +5,8 @@ from itertools import permutations
 
 from sparray.compiler import names
 from sparray.compiler.index_notation.nodes import Access
-from sparray.compiler.levels import level_index
+from sparray.compiler.levels import is_walked, level_index, n_levels
 from sparray.compiler.problem import TensorSpec
-from sparray.formats.level import Locatable
 
 __all__ = ["allowed_orders", "constraints", "first_reduction", "violated"]
 
@@ -24,8 +23,8 @@ def constraints(
     from the loops over its parts, or from that over the whole.
     """
     pairs: set[tuple[str, str]] = set()
-    for depth, level in enumerate(spec.format.levels):
-        if isinstance(level, Locatable):
+    for depth in range(n_levels(spec)):
+        if not is_walked(spec, access, depth):
             continue
         inner = level_index(spec, access, depth)
         for above in range(depth):

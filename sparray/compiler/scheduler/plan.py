@@ -4,8 +4,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 
-import numpy as np
-
 from sparray.compiler import names
 from sparray.compiler.cin.concretize import Reduction, split_reductions
 from sparray.compiler.index_notation.dtypes import result_dtype
@@ -16,19 +14,25 @@ from sparray.compiler.index_notation.simplify import (
     simplify_typed,
     substitute,
 )
-from sparray.compiler.lower.sort import SortSpec
 from sparray.compiler.problem import Problem, TensorSpec
 from sparray.compiler.scheduler.candidates import best_candidate
 from sparray.compiler.scheduler.conversions import conversion, conversion_statistics
-from sparray.compiler.scheduler.decision import Decision, Reason, decide
+from sparray.compiler.scheduler.decision import Reason, decide
 from sparray.compiler.scheduler.factor import factor_invariants
-from sparray.compiler.scheduler.limits import check_diagonals
 from sparray.compiler.scheduler.nested import inner_reduction, replace_expression
 from sparray.compiler.scheduler.options import Option, options, result_entries
 from sparray.compiler.scheduler.output_format import infer_format
 from sparray.compiler.scheduler.statistics import Statistics
+from sparray.compiler.scheduler.steps import (
+    KernelStep,
+    PackStep,
+    Plan,
+    Step,
+    sort_step,
+)
 from sparray.compiler.scheduler.temporaries import (
     can_assemble,
+    can_search,
     coordinate_list,
     has_blocks,
     is_coordinate_list,
@@ -40,60 +44,7 @@ from sparray.errors import UnsupportedError
 from sparray.formats.format import Format
 from sparray.formats.named import named_format
 
-__all__ = ["KernelStep", "PackStep", "Plan", "SortStep", "Step", "plan"]
-
-
-@dataclass(frozen=True, slots=True)
-class KernelStep:
-    """Run one kernel.
-
-    Attributes
-    ----------
-    decision : Decision
-        The scheduled problem.
-    operands : tuple of str
-        Which arrays of the plan are the problem's operands.
-    result : str
-        The name of the array it makes; `names.OUTPUT` for the last one.
-    """
-
-    decision: Decision
-    operands: tuple[str, ...]
-    result: str
-
-
-@dataclass(frozen=True, slots=True)
-class SortStep:
-    """Sort the entries of a coordinate list by its levels, outermost first.
-
-    ``spec`` is what the sorted list is, ``kernel`` what sorts a long one.
-    """
-
-    source: str
-    result: str
-    spec: TensorSpec
-    kernel: SortSpec
-
-
-@dataclass(frozen=True, slots=True)
-class PackStep:
-    """Make the levels of a format that no kernel assembles, from a coordinate list."""
-
-    source: str
-    result: str
-    spec: TensorSpec
-
-
-Step = KernelStep | SortStep | PackStep
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """The steps that compute a problem, in order, and what was decided."""
-
-    problem: Problem
-    steps: tuple[Step, ...]
-    reasons: tuple[Reason, ...]
+__all__ = ["plan"]
 
 
 @dataclass(slots=True)
@@ -167,8 +118,8 @@ def plan(problem: Problem, statistics: Statistics, vector_bytes: int) -> Plan:
     """
     bindings = {name: name for name, _ in problem.operands}
     planner = _Planner(problem, statistics, vector_bytes, bindings)
-    check_diagonals(problem)
     _rewrite(planner)
+    _prepare_diagonals(planner)
     _sort_operands(planner)
     _compute_nested(planner)
     if can_assemble(planner.problem.output.format):
@@ -225,6 +176,42 @@ def _rewrite(planner: _Planner) -> None:
     planner.problem = replace(problem, assignment=Assignment(target, factored))
 
 
+def _prepare_diagonals(planner: _Planner) -> None:
+    """Convert operands that are read with a repeated index to levels to be searched."""
+    read = accesses(planner.problem.assignment.value)
+    for name, spec in planner.problem.operands:
+        repeated = any(
+            len(set(access.indices)) < len(access.indices)
+            for access in read
+            if access.tensor == name
+        )
+        if not repeated or can_search(spec.format):
+            continue
+        levels = named_format(
+            "csr" if spec.format.ndim == 2 else "csf", spec.format.ndim
+        )
+        wanted = replace(
+            spec, format=Format(levels.levels, spec.format.dimension_order)
+        )
+        source = planner.bindings[name]
+        planner.bindings[name] = _converted(planner, source, spec, wanted)
+        planner.reasons.append(
+            Reason(
+                f"convert {name} to {wanted.format}",
+                "it is read along a diagonal, for which its levels cannot be searched",
+            )
+        )
+        planner.problem = _with_spec(planner.problem, name, wanted)
+
+
+def _with_spec(problem: Problem, name: str, spec: TensorSpec) -> Problem:
+    """Return a problem in which an operand is something else."""
+    operands = tuple(
+        (other, spec if other == name else old) for other, old in problem.operands
+    )
+    return replace(problem, operands=operands)
+
+
 def _sort_operands(planner: _Planner) -> None:
     """Replace operands whose levels are not ordered by sorted ones."""
     problem = planner.problem
@@ -240,28 +227,12 @@ def _sort_operands(planner: _Planner) -> None:
         ordered = replace(
             sorted_spec(spec), index_dtype=_width_once_sorted(name, spec, problem)
         )
-        planner.steps.append(_sort_step(source, result, spec, ordered))
+        planner.steps.append(sort_step(source, result, spec, ordered))
         planner.reasons.append(
             Reason(f"sort {name}", "its coordinates are not in the order of its levels")
         )
         planner.bindings[name] = result
-        operands = tuple(
-            (other, ordered if other == name else old)
-            for other, old in planner.problem.operands
-        )
-        planner.problem = replace(planner.problem, operands=operands)
-
-
-def _sort_step(
-    source: str, result: str, spec: TensorSpec, ordered: TensorSpec
-) -> SortStep:
-    kernel = SortSpec(
-        spec.format.n_levels,
-        spec.index_dtype,
-        ordered.index_dtype,
-        np.dtype(spec.dtype).itemsize,
-    )
-    return SortStep(source, result, ordered, kernel)
+        planner.problem = _with_spec(planner.problem, name, ordered)
 
 
 def _width_once_sorted(name: str, spec: TensorSpec, problem: Problem) -> str:
@@ -354,7 +325,7 @@ def _append(planner: _Planner, problem: Problem, option: Option, result: str) ->
         )
         ordered = sorted_spec(spec)
         source, made = made, planner.fresh()
-        planner.steps.append(_sort_step(source, made, spec, ordered))
+        planner.steps.append(sort_step(source, made, spec, ordered))
         spec = ordered
     _convert(planner, made, spec, option.final, result)
 

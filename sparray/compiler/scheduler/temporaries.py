@@ -13,12 +13,14 @@ from sparray.formats.level import (
     Level,
     Locatable,
     PositionIterable,
+    Searchable,
 )
 from sparray.formats.named import named_format
 from sparray.formats.singleton import Singleton
 
 __all__ = [
     "can_assemble",
+    "can_search",
     "coordinate_list",
     "has_blocks",
     "is_coordinate_list",
@@ -75,6 +77,13 @@ def can_assemble(format: Format) -> bool:
             isinstance(level, Insertable if level.full else Appendable)
             for level in format.levels
         )
+    )
+
+
+def can_search(format: Format) -> bool:
+    """Tell whether each level, once it is sorted, finds a coordinate that is known."""
+    return format.is_plain and all(
+        isinstance(level, Locatable | Searchable) for level in format.levels
     )
 
 

@@ -7,7 +7,7 @@ import sparray as sp
 from sparray.compiler.cin.printer import print_statement
 from sparray.compiler.pipeline import compile_problem
 from sparray.compiler.schedule.assemble import Assembly
-from sparray.compiler.scheduler.plan import KernelStep, SortStep
+from sparray.compiler.scheduler.steps import KernelStep, SortStep
 from sparray.compiler.scheduler.temporaries import can_assemble, reordered
 from sparray.expression import assignment_expression, einsum_expression
 from sparray.formats import Format, named_format

@@ -1,0 +1,77 @@
+"""The steps of a plan: kernels, and what stands between them."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sparray.compiler.lower.sort import SortSpec
+from sparray.compiler.problem import Problem, TensorSpec
+from sparray.compiler.scheduler.decision import Decision, Reason
+
+__all__ = ["KernelStep", "PackStep", "Plan", "SortStep", "Step", "sort_step"]
+
+
+@dataclass(frozen=True, slots=True)
+class KernelStep:
+    """Run one kernel.
+
+    Attributes
+    ----------
+    decision : Decision
+        The scheduled problem.
+    operands : tuple of str
+        Which arrays of the plan are the problem's operands.
+    result : str
+        The name of the array it makes; `names.OUTPUT` for the last one.
+    """
+
+    decision: Decision
+    operands: tuple[str, ...]
+    result: str
+
+
+@dataclass(frozen=True, slots=True)
+class SortStep:
+    """Sort the entries of a coordinate list by its levels, outermost first.
+
+    ``spec`` is what the sorted list is, ``kernel`` what sorts a long one.
+    """
+
+    source: str
+    result: str
+    spec: TensorSpec
+    kernel: SortSpec
+
+
+@dataclass(frozen=True, slots=True)
+class PackStep:
+    """Make the levels of a format that no kernel assembles, from a coordinate list."""
+
+    source: str
+    result: str
+    spec: TensorSpec
+
+
+Step = KernelStep | SortStep | PackStep
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The steps that compute a problem, in order, and what was decided."""
+
+    problem: Problem
+    steps: tuple[Step, ...]
+    reasons: tuple[Reason, ...]
+
+
+def sort_step(
+    source: str, result: str, spec: TensorSpec, ordered: TensorSpec
+) -> SortStep:
+    """Return the step that sorts a list, with the kernel for its dtypes."""
+    kernel = SortSpec(
+        spec.format.n_levels,
+        spec.index_dtype,
+        ordered.index_dtype,
+        np.dtype(spec.dtype).itemsize,
+    )
+    return SortStep(source, result, ordered, kernel)
