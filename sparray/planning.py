@@ -30,7 +30,8 @@ _INT32_MAX = 2**31 - 1
 _COMPILED = frozenset(
     {
         *(f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)),
-        *("bool", "float32", "float64", "complex64", "complex128"),
+        *("bool", "float16", "bfloat16", "float32", "float64"),
+        *("complex64", "complex128"),
     }
 )
 

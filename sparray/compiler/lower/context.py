@@ -5,13 +5,12 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import ClassVar
 
-import numpy as np
-
 from sparray.compiler import names
 from sparray.compiler.index_notation.nodes import Access
 from sparray.compiler.levels import level_index
 from sparray.compiler.loop_ir import nodes as ir
 from sparray.compiler.loop_ir.builder import Builder, add, literal, sub
+from sparray.compiler.loop_ir.dtypes import dtype_kind
 from sparray.compiler.lower.scope import Scope
 from sparray.compiler.problem import Problem, TensorSpec
 from sparray.compiler.schedule.assemble import Assembly
@@ -200,7 +199,7 @@ def parameters(
 
 def zero_of(dtype: str) -> bool | int | float:
     """Return the zero of a dtype as a Python number."""
-    return _ZERO[np.dtype(dtype).kind]
+    return _ZERO[dtype_kind(dtype)]
 
 
 _ZERO = {"b": False, "i": 0, "u": 0, "f": 0.0, "c": 0.0}

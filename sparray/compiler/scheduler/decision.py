@@ -1,18 +1,21 @@
 """Turn a loop order into a schedule: pick commands, give reasons."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
+from sparray.compiler import names
 from sparray.compiler.cin.concretize import concretize
 from sparray.compiler.cin.nodes import Stmt
-from sparray.compiler.index_notation.dtypes import result_dtype
+from sparray.compiler.cin.verify import written
+from sparray.compiler.index_notation.dtypes import accumulated_dtype
 from sparray.compiler.index_notation.nodes import Expr
 from sparray.compiler.index_notation.simplify import (
     accesses,
     is_zero,
 )
 from sparray.compiler.levels import may_miss
+from sparray.compiler.loop_ir.dtypes import computed_dtype
 from sparray.compiler.merge_lattice import absent
 from sparray.compiler.problem import Problem
 from sparray.compiler.schedule.accumulate import Accumulate
@@ -50,7 +53,7 @@ from sparray.compiler.scheduler.tiling import (
 from sparray.errors import UnsupportedError
 from sparray.formats.level import Locatable
 
-__all__ = ["Command", "Decision", "Reason", "decide"]
+__all__ = ["Command", "Decision", "Reason", "decide", "decide_widely"]
 
 Command = (
     Split | Reorder | Accumulate | Tile | Prefetch | Unroll | Vectorize | Parallelize
@@ -181,6 +184,26 @@ def decide(
     )
 
 
+def decide_widely(
+    problem: Problem, candidate: Candidate, statistics: Statistics, vector_bytes: int
+) -> Decision:
+    """Turn a candidate into a schedule that rounds each 16-bit float once.
+
+    A result that is added up in place, or is a list of what is to be added up, is of
+    float32: the decision's problem says so, and its caller converts it.
+    """
+    decision = decide(problem, candidate, statistics, vector_bytes)
+    dtype = computed_dtype(problem.output.dtype)
+    updated = any(
+        assignment.op is not None and assignment.target.tensor == names.OUTPUT
+        for assignment in written(decision.statement)
+    )
+    if dtype == problem.output.dtype or not updated:
+        return decision
+    wide = replace(problem, output=replace(problem.output, dtype=dtype))
+    return decide(wide, candidate, statistics, vector_bytes)
+
+
 def _walks_one(index: str, shape: Shape, problem: Problem) -> bool:
     """Tell whether a loop walks one operand, each of its coordinates once."""
     walked, points = walked_at(shape.merged, index, problem)
@@ -272,10 +295,8 @@ def _needs_zero(
 
 
 def _accumulator(problem: Problem, reduce: Expr) -> str:
-    """Return the dtype in which a sum is kept: its own, 16-bit floats widened."""
     dtypes = {name: spec.dtype for name, spec in problem.operands}
-    dtype = result_dtype(reduce, dtypes)
-    return "float32" if dtype == "float16" else dtype
+    return accumulated_dtype(reduce, dtypes)
 
 
 def _why_order(problem: Problem, order: Sequence[str]) -> str:

@@ -6,7 +6,7 @@ from itertools import count
 
 from sparray.compiler import names
 from sparray.compiler.cin.concretize import Reduction, split_reductions
-from sparray.compiler.index_notation.dtypes import result_dtype
+from sparray.compiler.index_notation.dtypes import accumulated_dtype, settle_literals
 from sparray.compiler.index_notation.nodes import Access, Assignment, Expr, Reduce
 from sparray.compiler.index_notation.simplify import (
     accesses,
@@ -17,7 +17,7 @@ from sparray.compiler.index_notation.simplify import (
 from sparray.compiler.problem import Problem, TensorSpec
 from sparray.compiler.scheduler.candidates import best_candidate
 from sparray.compiler.scheduler.conversions import conversion, conversion_statistics
-from sparray.compiler.scheduler.decision import Reason, decide
+from sparray.compiler.scheduler.decision import Reason, decide_widely
 from sparray.compiler.scheduler.factor import factor_invariants
 from sparray.compiler.scheduler.nested import inner_reduction, replace_expression
 from sparray.compiler.scheduler.options import Option, options, result_entries
@@ -171,8 +171,9 @@ def _rewrite(planner: _Planner) -> None:
     problem = planner.problem
     dtypes = {name: spec.dtype for name, spec in problem.operands}
     target = problem.assignment.target
-    value = simplify_typed(problem.assignment.value, dtypes)
-    factored = factor_invariants(value, lambda expr: result_dtype(expr, dtypes))
+    settled = settle_literals(problem.assignment.value, dtypes)
+    value = simplify_typed(settled, dtypes)
+    factored = factor_invariants(value, lambda expr: accumulated_dtype(expr, dtypes))
     planner.problem = replace(problem, assignment=Assignment(target, factored))
 
 
@@ -304,13 +305,16 @@ def _append(planner: _Planner, problem: Problem, option: Option, result: str) ->
         old = problem.specs[name]
         arrays[name] = _converted(planner, planner.bindings[name], old, spec)
     planner.cost += option.cost
-    changed = option.problem
-    decision = decide(
-        changed, option.candidate, planner.statistics, planner.vector_bytes
+    wanted, final = option.problem.output, option.final
+    decision = decide_widely(
+        option.problem, option.candidate, planner.statistics, planner.vector_bytes
     )
+    if final is None and decision.problem.output != wanted:
+        final = wanted
     planner.reasons.extend(decision.reasons)
+    changed = decision.problem
     operands = tuple(arrays[name] for name, _ in changed.operands)
-    if option.final is None:
+    if final is None:
         planner.steps.append(KernelStep(decision, operands, result))
         return
     made = planner.fresh()
@@ -327,7 +331,7 @@ def _append(planner: _Planner, problem: Problem, option: Option, result: str) ->
         source, made = made, planner.fresh()
         planner.steps.append(sort_step(source, made, spec, ordered))
         spec = ordered
-    _convert(planner, made, spec, option.final, result)
+    _convert(planner, made, spec, final, result)
 
 
 def _converted(
@@ -438,7 +442,7 @@ def _part(
 ) -> Problem:
     """Return the problem of one reduction."""
     dtypes = {name: spec.dtype for name, spec in problem.operands}
-    dtype = result_dtype(reduce, dtypes)
+    dtype = accumulated_dtype(reduce, dtypes)
     return Problem(
         Assignment(Access(names.OUTPUT, tuple(indices)), reduce),
         _used(problem.operands, reduce),

@@ -7,6 +7,7 @@ loops of vector helpers in C.
 
 from collections.abc import Callable
 
+from sparray.compiler.codegen.cython.halves import cast_half
 from sparray.compiler.codegen.cython.support import Support
 from sparray.compiler.codegen.cython.types import CType, c_type
 from sparray.compiler.loop_ir.operators import INDEX_OPERATORS, REAL_RESULTS
@@ -117,6 +118,8 @@ def operation(
 
 def cast(operand: str, result: str, lanes: int, arg: str, support: Support) -> str:
     """Return Cython for a conversion; to bool it asks whether the value is not 0."""
+    if "half" in (c_type(operand).kind, c_type(result).kind):
+        return cast_half(operand, result, lanes, arg, support)
     truth = c_type(result).kind == "bool"
     if lanes == 1:
         return f"({arg} != 0)" if truth else f"(<{support.scalar(result)}>{arg})"

@@ -1,0 +1,82 @@
+"""Dtypes of values: their kinds, and in which dtype each is computed.
+
+A 16-bit float is a way to store a number: generated code and the interpreters load it
+as float32, compute in float32, and round once when they store it. NumPy knows float16;
+bfloat16 comes from `ml_dtypes`, which is imported when somebody asks for it by name.
+"""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sparray.errors import DTypeError
+
+__all__ = [
+    "HALVES",
+    "computed_dtype",
+    "dtype_kind",
+    "half_bits",
+    "is_half",
+    "numpy_dtype",
+    "widened",
+]
+
+HALVES = frozenset({"float16", "bfloat16"})
+"""Names of the dtypes that are stored in 16 bits and computed in float32."""
+
+
+def is_half(dtype: "str | np.dtype[Any]") -> bool:
+    """Tell whether a dtype is a 16-bit float."""
+    return (dtype if isinstance(dtype, str) else dtype.name) in HALVES
+
+
+def computed_dtype(dtype: str) -> str:
+    """Return the dtype in which values of a dtype are computed: float32 for halves."""
+    return "float32" if dtype in HALVES else dtype
+
+
+def dtype_kind(dtype: "str | np.dtype[Any]") -> str:
+    """Return NumPy's letter of a dtype's kind; ``"f"`` for bfloat16 too.
+
+    `ml_dtypes` registers bfloat16 as a kind of its own (``"V"``).
+    """
+    if is_half(dtype):
+        return "f"
+    kind: str = np.dtype(dtype).kind
+    return kind
+
+
+def numpy_dtype(dtype: Any) -> np.dtype[Any]:
+    """Return a NumPy dtype, having imported `ml_dtypes` for the name bfloat16.
+
+    Raises
+    ------
+    TypeError
+        If there is no such dtype.
+    DTypeError
+        If it is bfloat16, and `ml_dtypes` is not installed.
+    """
+    if isinstance(dtype, str) and dtype == "bfloat16":
+        try:
+            import ml_dtypes
+        except ImportError:
+            raise DTypeError(
+                "expected ml_dtypes, which gives NumPy the dtype bfloat16, to be "
+                "installed (pip install ml_dtypes)"
+            ) from None
+        dtype = ml_dtypes.bfloat16
+    made: np.dtype[Any] = np.dtype(dtype)
+    return made
+
+
+def widened(values: Any) -> Any:
+    """Return an array or a NumPy scalar as it is computed with: halves as float32."""
+    return values.astype(np.float32) if is_half(values.dtype) else values
+
+
+def half_bits(value: Any, dtype: str) -> int:
+    """Return the 16 bits that store a number, rounded to the nearest even one."""
+    with np.errstate(all="ignore"):
+        stored: npt.NDArray[Any] = np.asarray(value).astype(numpy_dtype(dtype))
+    return int(stored.view(np.uint16))
