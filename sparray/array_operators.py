@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import numpy.typing as npt
 
+from sparray.compiler.loop_ir.dtypes import weakly_promoted
 from sparray.dispatch import evaluate_expression
 from sparray.errors import DTypeError, ShapeError, UnsupportedError
 from sparray.expression import Expression, assignment_expression
@@ -160,7 +161,7 @@ def _weak(given: Any, operand: Any, other: Any) -> Any:
     if isinstance(given, bool | int | float | complex) and not isinstance(
         given, np.generic
     ):
-        dtype = np.result_type(other.values.dtype, given)
+        dtype = weakly_promoted(other.values.dtype, given)
         try:
             return np.asarray(given, dtype)
         except OverflowError:

@@ -19,6 +19,7 @@ __all__ = [
     "half_bits",
     "is_half",
     "numpy_dtype",
+    "weakly_promoted",
     "widened",
 ]
 
@@ -67,6 +68,18 @@ def numpy_dtype(dtype: Any) -> np.dtype[Any]:
             ) from None
         dtype = ml_dtypes.bfloat16
     made: np.dtype[Any] = np.dtype(dtype)
+    return made
+
+
+def weakly_promoted(dtype: np.dtype[Any], number: complex) -> np.dtype[Any]:
+    """Return the dtype of an array's elements combined with a Python number.
+
+    NumPy's rule, under which a float does not widen a float; `ml_dtypes` gives float32
+    or float64 for bfloat16 and a float.
+    """
+    if dtype.name == "bfloat16" and type(number) is float:
+        return dtype
+    made: np.dtype[Any] = np.result_type(dtype, number)
     return made
 
 
