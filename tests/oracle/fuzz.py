@@ -16,10 +16,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("count", type=int, help="how many seeds to check")
     parser.add_argument("--first", type=int, default=0, help="the first one")
+    parser.add_argument(
+        "--every-dtype", action="store_true", help="of every dtype, not of some"
+    )
     given = parser.parse_args()
     wrong = 0
     for seed in range(given.first, given.first + given.count):
-        question = random_question(seed)
+        question = random_question(seed, every_dtype=given.every_dtype)
         try:
             refusal(question, check_stages)
         except Exception as error:

@@ -10,16 +10,29 @@ from typing import Any
 import numpy as np
 from oracle_check import Question
 
+from sparray.compiler.loop_ir.dtypes import numpy_dtype
 from sparray.convert import array, from_buffers, from_coords
 from sparray.formats import Compressed, Dense, Format, Singleton
 from sparray.formats.named import named_format
 from sparray.sparse_array import SparseArray
 
-__all__ = ["EXTENTS", "random_array", "random_format", "random_question", "widened"]
+__all__ = [
+    "EVERY_DTYPE",
+    "EXTENTS",
+    "random_array",
+    "random_format",
+    "random_question",
+    "widened",
+]
 
 LETTERS = "ijkl"
 EXTENTS = (0, 1, 1, 2, 2, 3, 3, 4, 5)
 DTYPES = ("float32", "float64", "int32", "int64", "bool", "complex128")
+WEIGHTS = (0.2, 0.4, 0.1, 0.1, 0.1, 0.1)
+EVERY_DTYPE = (
+    *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+    *("float16", "bfloat16", "float32", "float64", "complex64", "complex128"),
+)
 MOST_ELEMENTS = 400
 
 
@@ -72,11 +85,11 @@ def _list_levels(ndim: int, unique: bool, ordered: bool = True) -> list[Any]:
 def random_values(rng: np.random.Generator, n: int, dtype: str) -> np.ndarray:
     """Return small numbers whose sums and products are exact; some are zero."""
     small = rng.integers(-3, 4, n)
-    if dtype == "complex128":
-        return small + 1j * rng.integers(-3, 4, n)
+    if dtype.startswith("complex"):
+        return (small + 1j * rng.integers(-3, 4, n)).astype(dtype)
     if dtype == "bool":
         return small > 0
-    return small.astype(dtype)
+    return small.astype(numpy_dtype(dtype))
 
 
 def random_array(
@@ -144,14 +157,20 @@ def _odd_layout(rng: np.random.Generator, dense: np.ndarray) -> np.ndarray:
 class _Maker:
     """One random expression in the making."""
 
-    def __init__(self, rng: np.random.Generator) -> None:
+    def __init__(
+        self,
+        rng: np.random.Generator,
+        dtypes: tuple[str, ...],
+        weights: tuple[float, ...] | None,
+    ) -> None:
         self.rng = rng
+        self.dtypes = dtypes
         self.extents = {i: int(rng.choice(EXTENTS)) for i in LETTERS}
         if rng.random() < 0.5:
             self.extents = {i: max(1, n) for i, n in self.extents.items()}
         if rng.random() < 0.2:
             self.extents["i"] = self.extents["j"]
-        self.dtype = str(rng.choice(DTYPES, p=[0.2, 0.4, 0.1, 0.1, 0.1, 0.1]))
+        self.dtype = str(rng.choice(dtypes, p=weights))
         self.names: list[str] = []
         self.shapes: dict[str, tuple[str, ...]] = {}
 
@@ -210,16 +229,22 @@ class _Maker:
             format = random_format(self.rng, len(indices))
             dtype = self.dtype
             if self.rng.random() < 0.15:
-                dtype = str(self.rng.choice(DTYPES))
+                dtype = str(self.rng.choice(self.dtypes))
             shape = tuple(self.extents[i] for i in indices)
             made.append(random_array(self.rng, shape, format, dtype))
         return tuple(made)
 
 
-def random_question(seed: int) -> Question:
-    """Return the problem of a seed."""
+def random_question(seed: int, *, every_dtype: bool = False) -> Question:
+    """Return the problem of a seed.
+
+    Of every dtype, or of the common ones, whose problems stay what they were: some
+    seeds are written down.
+    """
     rng = np.random.default_rng(seed)
-    maker = _Maker(rng)
+    maker = (
+        _Maker(rng, EVERY_DTYPE, None) if every_dtype else _Maker(rng, DTYPES, WEIGHTS)
+    )
     text, kept = _einsum(maker) if rng.random() < 0.4 else _assignment(maker)
     format = None
     if rng.random() < 0.6:

@@ -115,7 +115,10 @@ def assembly(functions: list[ir.Function], march: str, tmp_path: Path) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
-WIDTHS: dict[str, tuple[int, str]] = {"x86-64-v3": (8, "%ymm"), "x86-64-v4": (16, "%zmm")}
+WIDTHS: dict[str, tuple[int, str]] = {
+    "x86-64-v3": (8, "%ymm"),
+    "x86-64-v4": (16, "%zmm"),
+}
 INSTRUCTIONS: dict[tuple[str, str], Callable[[str], bool]] = {
     ("float16", "float32"): lambda text: "vcvtph2ps" in text,
     ("float32", "float16"): lambda text: "vcvtps2ph" in text,
