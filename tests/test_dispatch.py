@@ -299,8 +299,8 @@ def test_shapes_that_do_not_fit():
 
 
 def test_dtypes_that_kernels_do_not_have():
-    with pytest.raises(DTypeError, match="got float16 in A"):
-        evaluate("i->", np.ones(3, "float16"))
+    with pytest.raises(DTypeError, match=r"bfloat16.*got \w+ in A"):
+        evaluate("i->", np.ones(3, "longdouble"))
     with pytest.raises(DTypeError, match="subtract"):
         text = "C[i] = A[i] - B[i]"
         flags = np.ones(3, bool)

@@ -30,7 +30,9 @@ def as_ndarray(tensor: "torch.Tensor") -> npt.NDArray[Any]:
     Raises
     ------
     DTypeError
-        If NumPy has no such dtype, or it is bfloat16 and ml_dtypes is missing.
+        If NumPy has no such dtype.
+    MissingExtraError
+        If it is bfloat16, and ml_dtypes is not installed.
     """
     import torch
 

@@ -68,7 +68,9 @@ def from_torch(
     UnsupportedError
         If the tensor is on another device, or sparse with another fill value.
     DTypeError
-        If NumPy has no such dtype; of bfloat16, if ml_dtypes is not installed.
+        If NumPy has no such dtype.
+    MissingExtraError
+        If it is bfloat16, and ml_dtypes is not installed.
     InvalidBufferError, CoordinateError
         If the index tensors are malformed.
     """

@@ -8,7 +8,12 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from sparray.compiler.loop_ir.dtypes import dtype_kind, numpy_dtype, widened
+from sparray.compiler.loop_ir.dtypes import (
+    dtype_kind,
+    is_half,
+    numpy_dtype,
+    widened,
+)
 from sparray.errors import CoordinateError, DTypeError, ShapeError
 
 __all__ = [
@@ -73,14 +78,17 @@ def as_dtype(dtype: Any, argument: str = "dtype") -> np.dtype[Any]:
     Raises
     ------
     DTypeError
-        If it is none of bool, integer, float and complex of the common widths, or it
-        is bfloat16 and `ml_dtypes` is not installed.
+        If it is none of bool, integer, float and complex of the common widths.
+    MissingExtraError
+        If it is bfloat16, and `ml_dtypes` is not installed.
     """
     try:
         known = numpy_dtype(dtype)
     except TypeError:
         raise DTypeError(f"{argument}: expected a dtype, got {dtype!r}") from None
-    if known.itemsize > _WIDEST.get(dtype_kind(known), 0):
+    # Other packages' dtypes, whose numbers are theirs, may call their kind "f".
+    foreign = not 0 <= known.num < 256 and not is_half(known)
+    if foreign or known.itemsize > _WIDEST.get(dtype_kind(known), 0):
         raise DTypeError(
             f"{argument}: expected one of {', '.join(_KINDS.values())}, got {known}"
         )

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sparray.errors import DTypeError
+from sparray.errors import MissingExtraError
 
 __all__ = [
     "HALVES",
@@ -55,16 +55,16 @@ def numpy_dtype(dtype: Any) -> np.dtype[Any]:
     ------
     TypeError
         If there is no such dtype.
-    DTypeError
+    MissingExtraError
         If it is bfloat16, and `ml_dtypes` is not installed.
     """
     if isinstance(dtype, str) and dtype == "bfloat16":
         try:
             import ml_dtypes
         except ImportError:
-            raise DTypeError(
-                "expected ml_dtypes, which gives NumPy the dtype bfloat16, to be "
-                "installed (pip install ml_dtypes)"
+            raise MissingExtraError(
+                "bfloat16: expected ml_dtypes, which gives NumPy that dtype, got an "
+                "ImportError (pip install 'sparray-levels[bfloat16]')"
             ) from None
         dtype = ml_dtypes.bfloat16
     made: np.dtype[Any] = np.dtype(dtype)
