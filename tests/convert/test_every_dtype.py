@@ -15,8 +15,8 @@ import pytest
 from oracle_check import interpreted
 from sklearn.datasets import load_digits
 
+from sparray import dispatch
 from sparray.convert import array, compiled, entries
-from sparray.dispatch import evaluate_expression
 from sparray.errors import FormatError
 from sparray.formats import FORMAT_FAMILIES, NAMED_FORMATS, as_format
 
@@ -99,8 +99,9 @@ def numpy_road():
 def interpreted_road():
     """Convert everything that a kernel converts in the loop IR's interpreter."""
 
-    def evaluate(expression, operands, format, *, prune):
-        return evaluate_expression(expression, operands, format, prune=prune)
+    def evaluate(expression, operands, format, *, prune, index_dtype):
+        call = dispatch._find(expression, operands, format, prune, index_dtype)
+        return dispatch._run(call, expression, operands)
 
     with (
         interpreted(),
