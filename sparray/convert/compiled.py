@@ -69,7 +69,7 @@ def assign_compiled(
             index_dtype=index_dtype,
         )
     except (UnsupportedError, DTypeError):
-        # Levels that a result cannot be appended to, or 16-bit values.
+        # Levels that a result cannot be appended to.
         return None
 
 
