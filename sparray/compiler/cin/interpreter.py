@@ -218,7 +218,7 @@ class _Machine:
         if isinstance(expr, Access):
             return widened(self.arrays[expr.tensor][self.place(expr)])
         if isinstance(expr, Literal):
-            return expr.value
+            return widened(expr.value)
         if isinstance(expr, Apply):
             return apply_operator(expr.op, *map(self.value, expr.operands))
         raise InternalError(f"expected an expression of CIN, got {expr!r}")

@@ -129,7 +129,7 @@ class Evaluator:
 
     @evaluate.register
     def _(self, expr: Literal) -> Labelled:
-        return Labelled(expr.value, ())
+        return Labelled(widened(expr.value), ())
 
     @evaluate.register
     def _(self, expr: Apply) -> Labelled:

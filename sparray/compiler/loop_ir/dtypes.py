@@ -84,8 +84,9 @@ def weakly_promoted(dtype: np.dtype[Any], number: complex) -> np.dtype[Any]:
 
 
 def widened(values: Any) -> Any:
-    """Return an array or a NumPy scalar as it is computed with: halves as float32."""
-    return values.astype(np.float32) if is_half(values.dtype) else values
+    """Return an array or a scalar as it is computed with: halves as float32."""
+    dtype = getattr(values, "dtype", None)
+    return values if dtype is None or not is_half(dtype) else values.astype(np.float32)
 
 
 def half_bits(value: Any, dtype: str) -> int:

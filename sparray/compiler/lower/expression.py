@@ -8,6 +8,7 @@ import numpy as np
 from sparray.compiler.index_notation.nodes import Access, Apply, Expr, Literal
 from sparray.compiler.loop_ir import nodes as ir
 from sparray.compiler.loop_ir.builder import cast
+from sparray.compiler.loop_ir.dtypes import widened
 from sparray.compiler.loop_ir.operators import REAL_RESULTS, operator
 from sparray.compiler.lower.access import load_value
 from sparray.compiler.lower.context import Context
@@ -60,7 +61,8 @@ def _(expr: Access, scope: Scope, ctx: Context) -> ir.Expr:
 
 @lower_expression.register
 def _(expr: Literal, scope: Scope, ctx: Context) -> ir.Expr:
-    return ir.Literal(expr.value, np.result_type(type(expr.value)).name)
+    value = widened(expr.value)
+    return ir.Literal(value, np.result_type(type(value)).name)
 
 
 @lower_expression.register
@@ -95,7 +97,7 @@ def spread(value: ir.Expr, lanes: int) -> ir.Expr:
 def _promote(expr: Apply, operands: list[ir.Expr]) -> str:
     # A Python number is weak, as in NumPy 2: it does not widen an array's dtype.
     parts: list[Any] = [
-        given.value if isinstance(given, Literal) else np.dtype(value.dtype)
+        widened(given.value) if isinstance(given, Literal) else np.dtype(value.dtype)
         for given, value in zip(expr.operands, operands, strict=True)
     ]
     return np.result_type(*parts).name

@@ -6,15 +6,27 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from sparray.compiler.cin.interpreter import run as run_cin
 from sparray.compiler.index_notation.dtypes import (
     accumulated_dtype,
     result_dtype,
     settle_literals,
 )
-from sparray.compiler.index_notation.nodes import Literal, Reduce
+from sparray.compiler.index_notation.interpreter import evaluate
+from sparray.compiler.index_notation.nodes import (
+    Access,
+    Apply,
+    Assignment,
+    Literal,
+    Reduce,
+)
 from sparray.compiler.index_notation.parser import parse_assignment
 from sparray.compiler.index_notation.traversal import walk
+from sparray.compiler.loop_ir.interpreter import run
+from sparray.compiler.pipeline import compile_problem
+from sparray.compiler.problem import Problem, TensorSpec
 from sparray.errors import DTypeError
+from sparray.formats.named import named_format
 
 DTYPES = {
     name: np.dtype(name)
@@ -82,6 +94,31 @@ def test_what_is_exact_stays_as_it_is_written():
     # It meets a float32: what the 16-bit floats give is no 16-bit float.
     mixed = value("A[i] * B[i] + 0.1")
     assert literals(settle_literals(mixed, {"A": "float16", "B": "bfloat16"})) == [0.1]
+
+
+@pytest.mark.parametrize("half", ["float16", "bfloat16"])
+@pytest.mark.parametrize("other", ["float32", "int16", "float16", "bfloat16"])
+def test_a_literal_may_be_a_16_bit_float(half, other):
+    """One with a dtype, which is not weak: every stage widens it as it does loads."""
+    literal = Literal(DTYPES[half].type(0.5))
+    target, read = Access("out", ("i",)), Access("A", ("i",))
+    assignment = Assignment(target, Apply("add", (read, literal)))
+    dtype = result_dtype(assignment.value, {"A": other})
+    dense = named_format("dense", 1)
+    operands = (("A", TensorSpec(dense, other)),)
+    problem = Problem(assignment, operands, TensorSpec(dense, dtype))
+    (kernel,) = compile_problem(problem, 32).kernels
+    a, out = np.arange(5).astype(DTYPES[other]), np.zeros(5, DTYPES[dtype])
+    (function,) = kernel.functions
+    names = [parameter.name for parameter in function.parameters]
+    run(function, dict(zip(names, [a, out, 5, 1], strict=True)))
+    for found in (
+        out,
+        evaluate(assignment, {"A": a}),
+        run_cin(kernel.decision.statement, {"A": a}, {"i": 5}, DTYPES[dtype]),
+    ):
+        assert found.dtype == DTYPES[dtype]
+        assert found.tolist() == [0.5, 1.5, 2.5, 3.5, 4.5]
 
 
 def test_a_number_that_no_integer_dtype_holds():
