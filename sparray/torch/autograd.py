@@ -17,7 +17,12 @@ import torch
 
 from sparray.convert.torch_memory import as_strided_tensor
 from sparray.dispatch import evaluate_expression
-from sparray.errors import DeviceError, DTypeError, InternalError
+from sparray.errors import (
+    DeviceError,
+    DTypeError,
+    InternalError,
+    UnsupportedError,
+)
 from sparray.expression import Expression, assignment_expression
 from sparray.formats.format import Format
 from sparray.formats.named import named_format
@@ -85,6 +90,12 @@ class Evaluation:
         stored = evaluate_expression(self.expression, operands, layouts.result)
         if stored.format.is_dense:
             return as_strided_tensor(stored.as_ndarray())
+        if not stored.fill_value == 0:
+            raise UnsupportedError(
+                f"{self.expression.text}: expected a result that is 0 where nothing is "
+                f"stored, got {stored.fill_value}; compute it by sparray.compute, or "
+                "make an operand dense"
+            )
         self.result = _pattern_of(stored, self.patterns)
         return as_strided_tensor(stored.values)
 

@@ -11,12 +11,15 @@ from typing import Any
 from unittest import mock
 
 import numpy as np
+from oracle_reference import reference_answer
 
 from sparray import dispatch, execution, planning
 from sparray.compiler import names
+from sparray.compiler.absence import Absence, fill_of
 from sparray.compiler.cin.interpreter import run as run_cin
+from sparray.compiler.index_notation.exact import without_annihilators
 from sparray.compiler.index_notation.interpreter import Evaluator, align, evaluate
-from sparray.compiler.index_notation.nodes import Reduce
+from sparray.compiler.index_notation.nodes import Assignment, Reduce
 from sparray.compiler.index_notation.pattern import evaluate_pattern
 from sparray.compiler.index_notation.traversal import walk
 from sparray.compiler.index_notation.verify import index_extents
@@ -68,12 +71,24 @@ class Question:
     format: Format | None = None
     assumed: bool = False
     vector_bytes: int = 32
+    missing: str = "zero"
 
     @property
     def expression(self) -> Expression:
         if "=" in self.text:
-            return assignment_expression(self.text)
-        return einsum_expression(self.text, len(self.operands))
+            return assignment_expression(self.text, self.missing)
+        return einsum_expression(self.text, len(self.operands), self.missing)
+
+    @property
+    def meaning(self) -> Assignment:
+        """The assignment, whose products say what a missing factor does to them."""
+        assignment = self.expression.assignment
+        if self.missing == "zero":
+            return assignment
+        numbers = dict(self.expression.operands)
+        dtypes = {name: self.operands[n].dtype.name for name, n in numbers.items()}
+        exact = without_annihilators(assignment.value, dtypes)
+        return Assignment(assignment.target, exact)
 
     def __repr__(self) -> str:
         lines = [f"Question {self.text!r} -> {self.format}"]
@@ -84,9 +99,12 @@ class Question:
                 coords, values = operand.to_coords()
                 lines.append(
                     f"  {operand.format} {operand.shape} {operand.dtype} "
-                    f"{operand.index_dtype} {coords.T.tolist()} {values.tolist()}"
+                    f"{operand.index_dtype} {coords.T.tolist()} {values.tolist()} "
+                    f"fill {operand.fill_value}"
                 )
-        return "\n".join([*lines, f"  {self.assumed=} {self.vector_bytes=}"])
+        return "\n".join(
+            [*lines, f"  {self.assumed=} {self.vector_bytes=} {self.missing=}"]
+        )
 
 
 class _PoisonedNumPy:
@@ -127,8 +145,12 @@ def densify(array: Any) -> np.ndarray:
         array.values.dtype.type(0),
     )
     dense = np.zeros(array.shape, values.dtype)
-    add = np.logical_or if dense.dtype == bool else np.add
-    add.at(dense, tuple(coords), values)
+    if array.format.unique:
+        dense[tuple(coords)] = values
+    else:
+        add = np.logical_or if dense.dtype == bool else np.add
+        add.at(dense, tuple(coords), values)
+    dense[~pattern_of(array)] = array.fill_value
     return dense
 
 
@@ -162,24 +184,37 @@ def plan_of(question: Question) -> CompiledPlan:
         )
 
 
-def reference(question: Question) -> np.ndarray:
-    """Return the answer of dense NumPy."""
-    expression = question.expression
-    arrays = {n: densify(question.operands[k]) for n, k in expression.operands}
-    with np.errstate(all="ignore"):
-        return evaluate(expression.assignment, arrays)
+def reference(question: Question) -> tuple[np.ndarray, np.ndarray]:
+    """Return the answer of dense NumPy, and which entries of it are stored.
 
-
-def reference_pattern(question: Question) -> np.ndarray:
-    """Return which entries of the result are stored."""
+    The interpreter and the pattern evaluator of index notation say the same.
+    """
     expression = question.expression
-    patterns = {n: pattern_of(question.operands[k]) for n, k in expression.operands}
-    return evaluate_pattern(expression.assignment, patterns)
+    operands = {n: question.operands[k] for n, k in expression.operands}
+    arrays = {n: densify(operand) for n, operand in operands.items()}
+    patterns = {n: pattern_of(operand) for n, operand in operands.items()}
+    meaning = question.meaning
+    expected, stored = reference_answer(meaning, arrays, patterns)
+    finite = all(np.isfinite(array).all() for array in arrays.values())
+    if finite or question.missing == "fill":
+        with np.errstate(all="ignore"):
+            plain = evaluate(expression.assignment, arrays)
+            # Of finite numbers a quotient alone may be NaN, where both are 0.
+            same(np.where(plain == plain, plain, expected), expected)
+    if not sums_over_nothing(question):
+        absence = Absence(
+            {n: array.dtype.name for n, array in arrays.items()},
+            {n: fill_of(getattr(a, "fill_value", 0)) for n, a in operands.items()},
+            frozenset(n for n, array in arrays.items() if array.ndim == 0),
+        )
+        found = evaluate_pattern(meaning, patterns, absence=absence)
+        np.testing.assert_array_equal(found, stored)
+    return expected, stored
 
 
 def check_result(question: Question, result: Stored) -> None:
     """Compare a result with dense NumPy, its pattern, and its buffers."""
-    expected = reference(question)
+    expected, wanted = reference(question)
     assert result.shape == expected.shape
     assert result.values.dtype == expected.dtype
     if not result.format.is_dense:
@@ -187,7 +222,7 @@ def check_result(question: Question, result: Stored) -> None:
     same(densify(result), expected)
     if result.format.is_dense:
         return
-    stored, wanted = pattern_of(result), reference_pattern(question)
+    stored = pattern_of(result)
     if sums_over_nothing(question) or result.format.pads:
         # An empty sum may be stored as the zero that it is, and a block has padding.
         assert not (wanted & ~stored).any()

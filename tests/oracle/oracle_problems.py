@@ -250,7 +250,43 @@ def random_question(seed: int, *, every_dtype: bool = False) -> Question:
     if rng.random() < 0.6:
         format = random_format(rng, kept, output=True)
     width = int(rng.choice([16, 32, 64]))
-    return Question(text, maker.operands(), format, bool(rng.random() < 0.5), width)
+    operands, assumed = maker.operands(), bool(rng.random() < 0.5)
+    # Drawn apart, so that problems found before are still those of their seeds.
+    apart = np.random.default_rng([seed, 1])
+    if apart.random() < 0.5:
+        operands = tuple(_filled(apart, operand) for operand in operands)
+    missing = "fill" if apart.random() < 0.2 else "zero"
+    if apart.random() < 0.15:
+        text = _reduced(text, str(apart.choice(["min", "max", "prod", "any", "all"])))
+    return Question(text, operands, format, assumed, width, missing)
+
+
+def _reduced(text: str, word: str) -> str:
+    """Return an assignment that reduces by another operator than addition."""
+    target, _, value = text.partition(" = ")
+    kept = "".join(_indices_of(target))
+    summed = [i for i in LETTERS if i in "".join(_indices_of(value)) and i not in kept]
+    if not value or not summed:
+        return text
+    indices = ", ".join(summed)
+    reduced = indices if len(summed) == 1 else f"({indices})"
+    return f"{target} = {word}({reduced}, {value})"
+
+
+def _filled(
+    rng: np.random.Generator, operand: SparseArray | np.ndarray
+) -> SparseArray | np.ndarray:
+    """Return an array with another fill value, for some."""
+    if isinstance(operand, np.ndarray) or rng.random() < 0.5:
+        return operand
+    if operand.format.is_dense:
+        return operand
+    kind = operand.dtype.kind
+    fills = {"b": [True], "i": [1, -2]}.get(kind, [1, 1, -2, -2, np.inf, np.nan])
+    fill = operand.dtype.type(rng.choice(fills))
+    return SparseArray._from_trusted(
+        operand.format, operand.shape, operand._levels, operand.values, fill
+    )
 
 
 def _einsum(maker: _Maker) -> tuple[str, int]:

@@ -63,6 +63,9 @@ def apply_operator(name: str, *values: Any) -> Any:
 
 
 def _at_least_float(value: Any) -> Any:
+    if type(value) is bool:
+        # NumPy would compute in float16 what it takes for an array of bools.
+        return float(value)
     if is_weak(value) or value.dtype.kind not in "biu":
         return value
     return value.astype(np.float64)

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from sparray.compiler.index_notation.apply import apply_operator
 from sparray.compiler.index_notation.nodes import Access, Apply, Expr, Literal
 from sparray.compiler.loop_ir import nodes as ir
 from sparray.compiler.loop_ir.builder import cast
@@ -17,7 +18,13 @@ from sparray.errors import InternalError
 
 __all__ = ["combine", "lower_expression", "spread"]
 
-_BOOL_ARITHMETIC = {"add": "or", "mul": "and", "max": "or", "min": "and"}
+_BOOL_ARITHMETIC = {
+    "add": "or",
+    "mul": "and",
+    "times": "and",
+    "max": "or",
+    "min": "and",
+}
 
 
 @singledispatch
@@ -62,7 +69,8 @@ def _(expr: Access, scope: Scope, ctx: Context) -> ir.Expr:
 @lower_expression.register
 def _(expr: Literal, scope: Scope, ctx: Context) -> ir.Expr:
     value = widened(expr.value)
-    return ir.Literal(value, np.result_type(type(value)).name)
+    dtype = np.result_type(type(value)).name
+    return ir.Literal(value.item() if isinstance(value, np.generic) else value, dtype)
 
 
 @lower_expression.register
@@ -72,6 +80,8 @@ def _(expr: Apply, scope: Scope, ctx: Context) -> ir.Expr:
     dtype = _promote(expr, operands)
     if row.result == "float" and np.dtype(dtype).kind in "biu":
         dtype = "float64"
+    if row.result == "promote" and dtype == "bool":
+        dtype = _without_bools(expr.op, len(operands))
     lanes = max(operand.lanes for operand in operands)
     inputs = [spread(_convert(operand, dtype), lanes) for operand in operands]
     result = "bool" if row.result == "bool" else dtype
@@ -101,6 +111,12 @@ def _promote(expr: Apply, operands: list[ir.Expr]) -> str:
         for given, value in zip(expr.operands, operands, strict=True)
     ]
     return np.result_type(*parts).name
+
+
+def _without_bools(op: str, arity: int) -> str:
+    """Return the dtype that an operator makes of bools: for some NumPy has no loop."""
+    made = np.asarray(apply_operator(op, *[np.ones(1, np.bool_)] * arity)).dtype
+    return made.name
 
 
 def _convert(value: ir.Expr, dtype: str) -> ir.Expr:

@@ -10,13 +10,9 @@ from sparray.compiler.cin.nodes import Stmt
 from sparray.compiler.cin.verify import written
 from sparray.compiler.index_notation.dtypes import accumulated_dtype
 from sparray.compiler.index_notation.nodes import Expr
-from sparray.compiler.index_notation.simplify import (
-    accesses,
-    is_zero,
-)
+from sparray.compiler.index_notation.simplify import accesses
 from sparray.compiler.levels import may_miss
 from sparray.compiler.loop_ir.dtypes import computed_dtype
-from sparray.compiler.merge_lattice import absent
 from sparray.compiler.problem import Problem
 from sparray.compiler.schedule.accumulate import Accumulate
 from sparray.compiler.schedule.assemble import Assemble, Assembly
@@ -33,7 +29,7 @@ from sparray.compiler.scheduler.cost_model import (
     LoopEstimate,
     estimate_loops,
 )
-from sparray.compiler.scheduler.limits import check_merges, check_reductions
+from sparray.compiler.scheduler.limits import check_merges
 from sparray.compiler.scheduler.loop_order import constraints
 from sparray.compiler.scheduler.shape import (
     Shape,
@@ -117,11 +113,9 @@ def decide(
     Raises
     ------
     UnsupportedError
-        If the expression reduces by another operator than addition over an index
-        that an operand stores sparsely: its absent entries would count too.
+        If more operands meet than a compiler takes.
     """
     shape = shape_of(problem)
-    check_reductions(problem)
     check_merges(problem, shape.merged)
     order, choice = candidate.order, candidate.choice
     if choice.way is None:
@@ -267,7 +261,7 @@ def _needs_zero(
     problem: Problem,
     tiled: bool,
 ) -> bool:
-    """Tell whether the result's values must be zero before the kernel runs."""
+    """Tell whether values must be the result's fill value before the kernel runs."""
     if choice.way is Assembly.INHERIT:
         # A block's padding, outside the shape, is never written, nor is a slot of a
         # level that holds nothing there.
@@ -286,12 +280,14 @@ def _needs_zero(
         for loop in shape.parts.get(index, (index,))
         for access in walked_at(shape.merged, loop, problem)[0]
     ]
+    absence = problem.absence
     walked += [
         access
         for access in accesses(shape.merged)
         if may_miss(problem.specs[access.tensor], access)
+        and access.tensor in absence.fills
     ]
-    return is_zero(absent(shape.merged, walked))
+    return absence.is_constant(absence.without(shape.merged, dict.fromkeys(walked)))
 
 
 def _accumulator(problem: Problem, reduce: Expr) -> str:

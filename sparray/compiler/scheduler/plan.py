@@ -4,6 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 
+import numpy as np
+
 from sparray.compiler import names
 from sparray.compiler.cin.concretize import Reduction, split_reductions
 from sparray.compiler.index_notation.dtypes import accumulated_dtype, settle_literals
@@ -14,7 +16,7 @@ from sparray.compiler.index_notation.simplify import (
     simplify_typed,
     substitute,
 )
-from sparray.compiler.problem import Problem, TensorSpec
+from sparray.compiler.problem import Problem, TensorSpec, result_spec
 from sparray.compiler.scheduler.candidates import best_candidate
 from sparray.compiler.scheduler.conversions import conversion, conversion_statistics
 from sparray.compiler.scheduler.decision import Reason, decide_widely
@@ -173,8 +175,10 @@ def _rewrite(planner: _Planner) -> None:
     target = problem.assignment.target
     settled = settle_literals(problem.assignment.value, dtypes)
     value = simplify_typed(settled, dtypes)
-    factored = factor_invariants(value, lambda expr: accumulated_dtype(expr, dtypes))
-    planner.problem = replace(problem, assignment=Assignment(target, factored))
+    # inf * (a + b) is not inf * a + inf * b: no sum of numbers, but maybe of fills.
+    if all(np.isfinite(spec.fill.value) for _, spec in problem.operands):
+        value = factor_invariants(value, lambda expr: accumulated_dtype(expr, dtypes))
+    planner.problem = replace(problem, assignment=Assignment(target, value))
 
 
 def _prepare_diagonals(planner: _Planner) -> None:
@@ -384,6 +388,10 @@ def _split(
         indices = [i for i in problem.assignment.target.indices if i in kept]
         format = temporary_format(problem.output.format, len(indices))
         part = _part(problem, item.reduce, indices, format)
+        if not part.has_known_fill:
+            # Every entry is stored, so it may as well be dense.
+            dense = named_format("dense", len(indices))
+            part = _part(problem, item.reduce, indices, dense)
         name = item.workspace.tensor
         _bind(planner, part, name)
         specs[name] = part.output
@@ -410,9 +418,10 @@ def _compute_nested(planner: _Planner) -> None:
         indices = free_indices(inner)
         used = _used(problem.operands, inner)
         format = infer_format(Assignment(Access(names.OUTPUT, indices), inner), used)
-        if format.is_dense:
-            format = temporary_format(problem.output.format, len(indices))
         part = _part(problem, inner, indices, format)
+        if format.is_dense and part.has_known_fill:
+            format = temporary_format(problem.output.format, len(indices))
+            part = _part(problem, inner, indices, format)
         # No operand has such a name, no workspace, and no variable.
         name = f"inner{len(problem.operands)}"
         planner.reasons.append(
@@ -443,10 +452,12 @@ def _part(
     """Return the problem of one reduction."""
     dtypes = {name: spec.dtype for name, spec in problem.operands}
     dtype = accumulated_dtype(reduce, dtypes)
+    used = _used(problem.operands, reduce)
+    output = TensorSpec(format, dtype, problem.output.index_dtype)
     return Problem(
         Assignment(Access(names.OUTPUT, tuple(indices)), reduce),
-        _used(problem.operands, reduce),
-        TensorSpec(format, dtype, problem.output.index_dtype),
+        used,
+        result_spec(reduce, used, output),
     )
 
 

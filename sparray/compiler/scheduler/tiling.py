@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sparray.compiler.index_notation.nodes import Access, Apply, Expr
+from sparray.compiler.index_notation.nodes import Access, Apply, Expr, Reduce
 from sparray.compiler.index_notation.simplify import accesses
 from sparray.compiler.levels import level_index
 from sparray.compiler.loop_ir.dtypes import computed_dtype
@@ -29,7 +29,7 @@ PREFETCH_DISTANCE = 8
 32 to 48 line buffers busy; 4, 16 and 32 were within 5 % of it."""
 SUMS = 4
 """Sums side by side: an addition can start every half or whole cycle and takes 4."""
-_VECTOR_OPERATORS = frozenset({"add", "sub", "mul", "div", "neg"})
+_VECTOR_OPERATORS = frozenset({"add", "sub", "mul", "div", "times", "over", "neg"})
 
 
 def tile_sizes(dtype: str, vector_bytes: int) -> tuple[int, ...]:
@@ -87,4 +87,4 @@ def _contiguous(access: Access, index: str, problem: Problem) -> bool:
 def _plain(expr: Expr) -> bool:
     if isinstance(expr, Apply):
         return expr.op in _VECTOR_OPERATORS and all(map(_plain, expr.operands))
-    return True
+    return not isinstance(expr, Reduce) or _plain(expr.operand)
