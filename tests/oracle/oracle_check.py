@@ -17,13 +17,14 @@ from sparray import dispatch, execution, planning
 from sparray.compiler import names
 from sparray.compiler.absence import Absence, fill_of
 from sparray.compiler.cin.interpreter import run as run_cin
+from sparray.compiler.index_notation.dtypes import result_dtype, settle_literals
 from sparray.compiler.index_notation.exact import without_annihilators
 from sparray.compiler.index_notation.interpreter import Evaluator, align, evaluate
 from sparray.compiler.index_notation.nodes import Assignment, Reduce
 from sparray.compiler.index_notation.pattern import evaluate_pattern
 from sparray.compiler.index_notation.traversal import walk
 from sparray.compiler.index_notation.verify import index_extents
-from sparray.compiler.loop_ir.dtypes import is_half
+from sparray.compiler.loop_ir.dtypes import is_half, numpy_dtype, widened
 from sparray.compiler.lower import parallel
 from sparray.compiler.pipeline import CompiledPlan, compile_problem
 from sparray.compiler.scheduler.steps import PackStep, SortStep
@@ -194,8 +195,14 @@ def reference(question: Question) -> tuple[np.ndarray, np.ndarray]:
     arrays = {n: densify(operand) for n, operand in operands.items()}
     patterns = {n: pattern_of(operand) for n, operand in operands.items()}
     meaning = question.meaning
-    expected, stored = reference_answer(meaning, arrays, patterns)
-    finite = all(np.isfinite(array).all() for array in arrays.values())
+    dtypes = {n: array.dtype.name for n, array in arrays.items()}
+    # Halves are computed as float32 and rounded once.
+    settled = Assignment(meaning.target, settle_literals(meaning.value, dtypes))
+    wide = {n: widened(array) for n, array in arrays.items()}
+    expected, stored = reference_answer(settled, wide, patterns)
+    with np.errstate(all="ignore"):
+        expected = expected.astype(numpy_dtype(result_dtype(meaning.value, dtypes)))
+    finite = all(np.isfinite(array).all() for array in wide.values())
     if finite or question.missing == "fill":
         with np.errstate(all="ignore"):
             plain = evaluate(expression.assignment, arrays)
@@ -203,7 +210,7 @@ def reference(question: Question) -> tuple[np.ndarray, np.ndarray]:
             same(np.where(plain == plain, plain, expected), expected)
     if not sums_over_nothing(question):
         absence = Absence(
-            {n: array.dtype.name for n, array in arrays.items()},
+            dtypes,
             {n: fill_of(getattr(a, "fill_value", 0)) for n, a in operands.items()},
             frozenset(n for n, array in arrays.items() if array.ndim == 0),
         )
