@@ -31,6 +31,7 @@ FOUND = {
     1189: "a factor that is a sum",
     1368: "a factor that is a sum, sparse result",
     7201: "prefetching the operand that is walked",
+    50397: "a factor in blocks along an index whose loop stands in a sum",
     205531269097215488: "a sum over a diagonal's columns without its rows",
 }
 

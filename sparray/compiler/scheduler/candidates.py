@@ -153,6 +153,8 @@ def _can_be_late(
     """Tell whether loops of the target may stand inside the one reduction's."""
     if len(shape.terms) != 1 or not set(late) <= set(free_indices(shape.terms[0])):
         return False
+    if _walks_parts(late, shape, problem):
+        return False
     if operator(shape.ops[0]).identity != 0:
         # What accumulates in memory starts from zeros.
         return False
@@ -163,6 +165,25 @@ def _can_be_late(
     if not problem.output.format.is_sorted:
         return shape.copies
     return choice.way is Assembly.APPEND and len(late) == 1
+
+
+def _walks_parts(late: list[str], shape: Shape, problem: Problem) -> bool:
+    """Tell whether what stands outside the sum walks parts of a late index.
+
+    The loop over what the sum has left runs over the index itself.
+    """
+    for access in accesses(shape.value):
+        spec = problem.specs.get(access.tensor)
+        if spec is None:
+            continue
+        for depth in range(n_levels(spec)):
+            part = names.derived(level_index(spec, access, depth))
+            if part is None or not is_walked(spec, access, depth):
+                continue
+            whole = part.base if isinstance(part, names.Block) else part.column
+            if whole in late:
+                return True
+    return False
 
 
 def _list_too_long(
