@@ -14,7 +14,11 @@ from setuptools.errors import CompileError
 ROOT = Path(__file__).resolve().parent
 sys.path.insert(0, str(ROOT))
 
-WRITTEN = ("sparray._kernels.addresses", "sparray.io.compiled")
+WRITTEN = (
+    "sparray._kernels.addresses",
+    "sparray._kernels.blocks",
+    "sparray.io.compiled",
+)
 BUILT = Path("sparray", "_kernels", "built")
 
 

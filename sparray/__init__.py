@@ -6,6 +6,7 @@ Importing this loads neither torch nor Cython.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from sparray._kernels.memory import release_memory
 from sparray._kernels.threads import num_threads, set_num_threads
 from sparray.convert import (
     array,
@@ -174,6 +175,7 @@ __all__ = [
     "pow",
     "real",
     "reciprocal",
+    "release_memory",
     "relu",
     "remainder",
     "round",

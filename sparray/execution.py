@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sparray._kernels.address import address
+from sparray._kernels.memory import empty, zeros
 from sparray._kernels.runtime import (
     KernelSource,
     LoadedKernel,
@@ -122,8 +123,8 @@ class Runner:
 
     def _allocate(self, size: int, fill: Any, filled: bool) -> npt.NDArray[Any]:
         if filled and fill == 0:
-            return _zeros(size, self.dtype)
-        values = _empty(size, self.dtype)
+            return zeros(size, self.dtype)
+        values = empty(size, self.dtype)
         if filled:
             values.fill(fill)
         return values
@@ -143,11 +144,11 @@ class Runner:
         units = _product(level_extents[:prefix])
         chunks = chunks_of(self.way, prefix, num_threads()) if self.parallel else 1
         if self.way is Assembly.SCATTER:
-            counts = [_zeros(chunks * units, np.int64) for _ in groups]
+            counts = [zeros(chunks * units, np.int64) for _ in groups]
         else:
             # Of each unit, after a zero; without a prefix, chunks are the units.
             counted = units if prefix else chunks
-            counts = [_zeros(counted + 1, np.int64) for _ in groups]
+            counts = [zeros(counted + 1, np.int64) for _ in groups]
         self._call(names.COUNT, operands, counts, extents)
         ends = [self._offsets(count, units, chunks) for count in counts]
         totals = [int(end[-1]) for end in ends]
@@ -163,12 +164,12 @@ class Runner:
                 buffers = {}
                 if "pos" in format.levels[depth].roles:
                     if len(levels) > prefix:
-                        buffers["pos"] = _zeros(parents + 1, index_dtype)
+                        buffers["pos"] = zeros(parents + 1, index_dtype)
                     elif prefix == 0:
                         buffers["pos"] = np.array([0, total], index_dtype)
                     else:
                         buffers["pos"] = end.astype(index_dtype)
-                buffers["crd"] = _empty(total, index_dtype)
+                buffers["crd"] = empty(total, index_dtype)
                 levels.append(buffers)
             parents = total
         below = level_extents[len(levels) :]
@@ -358,26 +359,6 @@ def _pack(source: Operand, step: PackStep) -> Stored:
         step.spec.format, source.shape, coords, values, fill, step.spec.index_dtype
     )
     return Stored(step.spec.format, source.shape, levels, packed, fill)
-
-
-def _zeros(size: int, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
-    try:
-        return np.zeros(size, dtype)
-    except (MemoryError, ValueError) as error:
-        raise _too_large(size, dtype) from error
-
-
-def _empty(size: int, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
-    try:
-        return np.empty(size, dtype)
-    except (MemoryError, ValueError) as error:
-        raise _too_large(size, dtype) from error
-
-
-def _too_large(size: int, dtype: npt.DTypeLike) -> KernelMemoryError:
-    return KernelMemoryError(
-        f"result: expected {size} elements of {np.dtype(dtype)} to fit in memory"
-    )
 
 
 def _product(extents: Sequence[int]) -> int:

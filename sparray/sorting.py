@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sparray._kernels.address import address
+from sparray._kernels.memory import empty
 from sparray._kernels.runtime import (
     KernelSource,
     LoadedKernel,
@@ -167,8 +168,8 @@ class SortCall:
             return self.coords, self.values
         starts = _to_offsets(offsets)
         shares, scratch, total = _tasks(starts, chunks * _TASKS_PER_THREAD)
-        made = [np.empty(total, self.spec.made) for _ in self.coords]
-        moved = np.empty(total, self.values.dtype)
+        made = [empty(total, self.spec.made) for _ in self.coords]
+        moved = empty(total, self.values.dtype)
         self._call("scatter", [*self.coords, self.values, *made, moved, offsets], sizes)
         sizes = (len(scratch), len(layout.digits), 2**layout.digit_bits)
         digits = (starts, shares, scratch, layout.digits)

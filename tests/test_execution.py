@@ -118,11 +118,11 @@ def test_a_result_that_does_not_fit_in_memory():
 
 def test_entries_that_do_not_fit_in_memory(monkeypatch):
     def full(size, dtype):
-        raise MemoryError
+        raise KernelMemoryError(f"expected elements of {np.dtype(dtype)} to fit")
 
     a = uneven(30, 20)
     with interpreted():
-        monkeypatch.setattr(execution.np, "empty", full, raising=False)
+        monkeypatch.setattr(execution, "empty", full)
         with pytest.raises(KernelMemoryError, match="elements of int32 to fit"):
             evaluate("ij,kj->ik", a, a)
 

@@ -2,7 +2,6 @@
 
 import atexit
 import os
-import re
 import shutil
 import stat
 import tempfile
@@ -11,13 +10,11 @@ from pathlib import Path
 
 from sparray._kernels.cache import DiskCache
 from sparray._kernels.notices import warn_once
-from sparray.errors import SettingError
+from sparray._kernels.sizes import size_setting
 
 __all__ = ["cache_directory", "cache_limit", "open_cache", "temporary_cache"]
 
 _DEFAULT_LIMIT = 1 << 30
-_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
-_SIZE = re.compile(r"(\d+)\s*([KMGT]?)(?:i?B)?", re.IGNORECASE | re.ASCII)
 
 
 class _Temporary:
@@ -65,16 +62,7 @@ def cache_limit() -> int:
     SettingError
         If it is not a size.
     """
-    setting = os.environ.get("SPARRAY_CACHE_SIZE", "")
-    if not setting:
-        return _DEFAULT_LIMIT
-    match = _SIZE.fullmatch(setting.strip())
-    if match is None:
-        raise SettingError(
-            "SPARRAY_CACHE_SIZE: expected a number of bytes, or one with a unit "
-            f"such as 512M or 2G, got {setting!r}"
-        )
-    return int(match[1]) * _UNITS[match[2].upper()]
+    return size_setting("SPARRAY_CACHE_SIZE", _DEFAULT_LIMIT)
 
 
 def open_cache() -> DiskCache:

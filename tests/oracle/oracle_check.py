@@ -108,15 +108,9 @@ class Question:
         )
 
 
-class _PoisonedNumPy:
-    """NumPy, but memory that is not initialised holds something to stumble over."""
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(np, name)
-
-    @staticmethod
-    def empty(size: int, dtype: Any) -> np.ndarray:
-        return np.full(size, 77, dtype)
+def _poisoned(size: int, dtype: Any) -> np.ndarray:
+    """Return memory that is not initialised, with something to stumble over."""
+    return np.full(size, 77, dtype)
 
 
 @contextmanager
@@ -125,7 +119,7 @@ def interpreted(threads: int = 3) -> Iterator[None]:
     with (
         mock.patch.object(execution, "load_kernel", lambda key, make: None),
         mock.patch.object(execution, "num_threads", lambda: threads),
-        mock.patch.object(execution, "np", _PoisonedNumPy()),
+        mock.patch.object(execution, "empty", _poisoned),
         mock.patch.object(parallel, "WORK_PER_THREAD", 1),
         mock.patch.object(dispatch, "_calls", {}),
     ):

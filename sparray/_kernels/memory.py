@@ -1,0 +1,112 @@
+"""Memory for results: large arrays take what earlier ones have left.
+
+A page that the system has just mapped costs more to touch for the first time than most
+kernels need to fill it. So the memory of large results is kept when they are freed, up
+to a limit, and the system may take it back when it is short of memory.
+"""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sparray._kernels.sizes import size_setting
+from sparray.errors import KernelMemoryError, SettingError
+
+__all__ = ["empty", "release_memory", "zeros"]
+
+_LEAST_BYTES = 2**22
+"""Smaller arrays are NumPy's: the C library keeps their memory itself."""
+_DEFAULT_LIMIT = 2**29
+
+try:
+    from sparray._kernels import blocks  # type: ignore[attr-defined]
+except ImportError:
+    # A source tree that was not built: right, and slower where results are large.
+    blocks = None
+
+
+class _Setting:
+    """Whether the limit has been set; the environment is read when it is needed."""
+
+    is_set = False
+
+
+def empty(size: int, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+    """Return an array of a result: one-dimensional, its elements not initialised.
+
+    Raises
+    ------
+    KernelMemoryError
+        If it does not fit in memory.
+    SettingError
+        If ``SPARRAY_REUSE_SIZE`` is not a size.
+    """
+    made = np.dtype(dtype)
+    try:
+        if blocks is None or size * made.itemsize < _LEAST_BYTES:
+            return np.empty(size, made)
+        return np.frombuffer(_block(size * made.itemsize), made)
+    except SettingError:
+        raise
+    except (MemoryError, ValueError, OverflowError) as error:
+        raise _too_large(size, made) from error
+
+
+def zeros(size: int, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+    """Return an array of a result: one-dimensional, all zero.
+
+    Raises
+    ------
+    KernelMemoryError
+        If it does not fit in memory.
+    SettingError
+        If ``SPARRAY_REUSE_SIZE`` is not a size.
+    """
+    made = np.dtype(dtype)
+    try:
+        if blocks is None or size * made.itemsize < _LEAST_BYTES:
+            return np.zeros(size, made)
+        block = _block(size * made.itemsize)
+        array: npt.NDArray[Any] = np.frombuffer(block, made)
+        if not block.fresh:
+            array.fill(0)
+        return array
+    except SettingError:
+        raise
+    except (MemoryError, ValueError, OverflowError) as error:
+        raise _too_large(size, made) from error
+
+
+def release_memory() -> int:
+    """Give the memory that is kept for later results back to the system.
+
+    Returns
+    -------
+    int
+        Number of bytes.
+
+    Notes
+    -----
+    Memory of large results (4 MiB or more) is kept when they are freed, up to
+    ``SPARRAY_REUSE_SIZE`` bytes; arrays that are alive are never touched.
+    """
+    if blocks is None:
+        return 0
+    released: int = blocks.free_bytes()
+    blocks.set_limit(0)
+    _Setting.is_set = False
+    return released
+
+
+def _block(n_bytes: int) -> Any:
+    if not _Setting.is_set:
+        blocks.set_limit(size_setting("SPARRAY_REUSE_SIZE", _DEFAULT_LIMIT))
+        _Setting.is_set = True
+    return blocks.Block(n_bytes)
+
+
+def _too_large(size: int, dtype: np.dtype[Any]) -> KernelMemoryError:
+    return KernelMemoryError(
+        f"result: expected {size} elements of {dtype} to fit in memory"
+    )
