@@ -74,6 +74,9 @@ def _(node: ir.Unary, support: Support) -> str:
 
 @expression.register
 def _(node: ir.Binary, support: Support) -> str:
+    shifted = _power_of_two(node)
+    if shifted is not None:
+        node = shifted
     left = _operand(node.op, node.left, node.dtype)
     right = _operand(node.op, node.right, node.dtype)
     args = [expression(left, support), expression(right, support)]
@@ -132,6 +135,24 @@ def _(node: ir.Search, support: Support) -> str:
     args = [checked_name(node.buffer.name)]
     args += [index_of(e, support) for e in (node.begin, node.end, node.value)]
     return f"sp_search_{element.code}({', '.join(args)})"
+
+
+def _power_of_two(node: ir.Binary) -> ir.Binary | None:
+    """Return a division by a power of two as bit arithmetic, else None.
+
+    C may not do it: it does not know that indices are never negative.
+    """
+    divisor = node.right
+    if node.op not in ("floordiv", "mod") or not isinstance(divisor, ir.Literal):
+        return None
+    n: int = divisor.value
+    if n <= 0 or n & (n - 1):
+        return None
+    if node.op == "mod":
+        return ir.Binary("mask", node.left, ir.Literal(n - 1), node.dtype)
+    return ir.Binary(
+        "shift_right", node.left, ir.Literal(n.bit_length() - 1), node.dtype
+    )
 
 
 def index_of(node: ir.Expr, support: Support) -> str:
