@@ -15,7 +15,7 @@ from sparray.compiler import names
 from sparray.compiler.index_notation.nodes import Access
 from sparray.compiler.levels import level_index, n_levels
 from sparray.compiler.loop_ir import nodes as ir
-from sparray.compiler.loop_ir.builder import add, literal, mul
+from sparray.compiler.loop_ir.builder import add, literal
 from sparray.compiler.lower.access import advance, start
 from sparray.compiler.lower.append import (
     appendable,
@@ -24,7 +24,7 @@ from sparray.compiler.lower.append import (
     located_prefix,
     stored_value,
 )
-from sparray.compiler.lower.context import Context, Output, Phase, zero_of
+from sparray.compiler.lower.context import Context, Output, Phase
 from sparray.compiler.lower.coordinates import coordinate
 from sparray.compiler.lower.output import store_value
 from sparray.compiler.lower.scope import Scope
@@ -123,18 +123,6 @@ class BlocksOutput(Output):
             b.store(made.places, block, place)
             b.emit(*level.append_coordinate(view, place, block))
             self._clear(block, ctx)
-            self._empty_block(place, ctx)
-
-    def _empty_block(self, place: ir.Expr, ctx: Context) -> None:
-        """Emit zeros for a whole block: what no entry writes is padding."""
-        values = ctx.values(names.OUTPUT)
-        zero = ir.Literal(zero_of(values.dtype), values.dtype)
-        size: ir.Expr = literal(1)
-        for depth in range(self.depth + 1, n_levels(self.spec)):
-            size = mul(size, ctx.view(self.followed, depth).extent)
-        first = ctx.builder.declare("first_value", mul(place, size))
-        with ctx.builder.loop("e", first, add(first, size)) as e:
-            ctx.builder.store(values, e, zero)
 
     def store(
         self,
