@@ -31,6 +31,7 @@ from sparray.formats.packing import (
     pack_coordinates,
     unpack_coordinates,
 )
+from sparray.formats.slices import slice_lengths
 from sparray.sorting import sort_list
 from sparray.stored import IndexWidthError, Operand, Stored, buffers
 
@@ -244,7 +245,12 @@ class Runner:
         from sparray.compiler.loop_ir.interpreter import run
 
         (function,) = (f for f in self.spec.functions if f.name == name)
-        taken = [buffer for operand in operands for buffer in buffers(operand)]
+        taken: list[Any] = []
+        for operand in operands:
+            taken += slice_lengths(
+                operand.format, operand.shape, operand._levels, operand.values
+            )
+            taken += buffers(operand)
         given: list[Any] = [*taken, *made, *extents, num_threads()]
         parameters = [parameter.name for parameter in function.parameters]
         run(function, dict(zip(parameters, given, strict=True)))

@@ -18,6 +18,7 @@ from sparray.formats.packing import (
     count_entries,
     unpack_coordinates,
 )
+from sparray.formats.slices import slice_lengths
 from sparray.stored import index_dtype, operand_key
 
 if TYPE_CHECKING:
@@ -88,7 +89,8 @@ class SparseArray(ArrayOperators):
     def _addresses(self) -> tuple[int, ...]:
         """Addresses of the buffers as kernels take them: by level and role, values.
 
-        They stay valid as long as the array.
+        Before them stand the lengths of slices, if there are any. They stay valid as
+        long as the array.
         """
         addresses = self._cached_addresses
         if addresses is None:
@@ -97,9 +99,12 @@ class SparseArray(ArrayOperators):
                 for level, buffers in zip(self.format.levels, self._levels, strict=True)
                 for role in level.roles
             ]
-            addresses = tuple(
-                buffer.__array_interface__["data"][0]
-                for buffer in (*buffers, self.values)
+            addresses = (
+                *slice_lengths(self.format, self.shape, self._levels, self.values),
+                *(
+                    buffer.__array_interface__["data"][0]
+                    for buffer in (*buffers, self.values)
+                ),
             )
             self._cached_addresses = addresses
         return addresses

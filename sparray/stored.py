@@ -13,6 +13,7 @@ from sparray.formats.buffers import INDEX_DTYPES
 from sparray.formats.format import Format
 from sparray.formats.named import named_format
 from sparray.formats.packing import LevelBuffers
+from sparray.formats.slices import slice_lengths
 
 __all__ = [
     "IndexWidthError",
@@ -51,7 +52,7 @@ class Operand(Protocol):
 
     @property
     def _addresses(self) -> tuple[int, ...]:
-        """Addresses of the buffers in kernel order."""
+        """What kernels take: lengths of slices, addresses of buffers, in order."""
 
     @property
     def _key(self) -> Hashable:
@@ -103,7 +104,12 @@ class Stored:
     def _addresses(self) -> tuple[int, ...]:
         if self._cached is None:
             if any(self._levels):
-                self._cached = tuple(map(address, buffers(self)))
+                self._cached = (
+                    *slice_lengths(
+                        self.format, self.shape, self._levels, self.values
+                    ),
+                    *map(address, buffers(self)),
+                )
             else:
                 self._cached = (address(self.values),)
         return self._cached

@@ -24,6 +24,8 @@ __all__ = [
     "position",
     "quotient",
     "remainder",
+    "slice_begin",
+    "slice_length",
     "values",
     "wholes",
 ]
@@ -51,6 +53,16 @@ def level_buffer(tensor: str, level: int, role: str) -> str:
 def values(tensor: str) -> str:
     """Return the buffer of a tensor's stored values."""
     return f"{tensor}_values"
+
+
+def slice_length(buffer: str) -> str:
+    """Return the parameter that holds the length of a slice's part of a buffer."""
+    return f"{buffer}_slice"
+
+
+def slice_begin(buffer: str) -> str:
+    """Return the hint for the variable with the place where a slice's part begins."""
+    return f"{buffer}_begin"
 
 
 def counts(tensor: str, level: int) -> str:

@@ -1,5 +1,6 @@
 """Formats: level types, how they chain, and the NumPy side of their buffers."""
 
+from sparray.formats.batch import Batch
 from sparray.formats.bitmap import Bitmap
 from sparray.formats.compressed import Compressed
 from sparray.formats.dense import Dense
@@ -30,6 +31,7 @@ __all__ = [
     "FORMAT_FAMILIES",
     "LEVEL_TYPES",
     "NAMED_FORMATS",
+    "Batch",
     "Bitmap",
     "Compressed",
     "Dense",

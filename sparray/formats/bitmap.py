@@ -12,7 +12,7 @@ from sparray.compiler.loop_ir.builder import add, literal, mul
 from sparray.errors import InvalidBufferError
 from sparray.formats.buffers import check_flat, take_buffers
 from sparray.formats.grid import Grid
-from sparray.formats.level import IntArray, LevelView, Located, Packed, Unpacked
+from sparray.formats.level import IntArray, LevelView, Located, Packed, Per, Unpacked
 
 __all__ = ["Bitmap"]
 
@@ -33,6 +33,7 @@ class Bitmap(Grid):
 
     name: ClassVar[str] = "bitmap"
     roles: ClassVar[tuple[str, ...]] = ("mask",)
+    buffer_per: ClassVar[Mapping[str, Per]] = {"mask": Per.POSITION}
     compact: ClassVar[bool] = False
     hides: ClassVar[bool] = True
 
@@ -41,12 +42,13 @@ class Bitmap(Grid):
 
     def locate(self, view: LevelView, parent: ir.Expr, coordinate: ir.Expr) -> Located:
         position = add(mul(parent, view.extent), coordinate)
-        return Located(position, ir.Load(view.buffers["mask"], position))
+        return Located(position, view.read("mask", position))
 
     def insert(self, view: LevelView, parent: ir.Expr, coordinate: ir.Expr) -> Located:
         position = add(mul(parent, view.extent), coordinate)
-        mark = ir.Store(view.buffers["mask"], position, literal(True))
-        return Located(position, setup=(mark,))
+        return Located(
+            position, setup=(view.store("mask", position, literal(True)),)
+        )
 
     def pack(
         self,

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from sparray.formats.level import Level, PositionIterable
+from sparray.formats.level import Level, PositionIterable, Sliced
 from sparray.formats.level_expression import LevelExpression
 
 __all__ = ["broken_link"]
@@ -20,7 +20,7 @@ def broken_link(
     one that locates a coordinate by arithmetic would find only the first. A branchless
     level has one entry per parent position: its parent must give every entry its own
     position, so it is not unique, or is branchless itself; and it must have no
-    position without an entry.
+    position without an entry. Sliced levels stand above all others.
     """
     for index, level in enumerate(levels):
         above = expressions[index - 1] if index else None
@@ -28,6 +28,9 @@ def broken_link(
         if misplaced is not None:
             return index, misplaced
         parent = levels[index - 1] if index else None
+        problem = _badly_sliced(level, parent, levels[0])
+        if problem is not None:
+            return index, problem
         if parent is not None and not parent.unique:
             problem = _below_nonunique(level, parent)
             if problem is not None:
@@ -38,6 +41,21 @@ def broken_link(
                 f"a {level.name} level needs a level above it that is nonunique or "
                 f"a singleton, got {level} below {below}"
             )
+    return None
+
+
+def _badly_sliced(level: Level, parent: Level | None, outermost: Level) -> str | None:
+    if isinstance(level, Sliced):
+        if parent is None or isinstance(parent, Sliced):
+            return None
+        return (
+            f"a {level.name} level stands above all others, got {level} below {parent}"
+        )
+    if isinstance(outermost, Sliced) and set(level.roles) - set(level.buffer_per):
+        return (
+            f"a {level.name} level has buffers that do not fall into slices, got "
+            f"{level} below {outermost}"
+        )
     return None
 
 

@@ -23,6 +23,7 @@ from sparray.formats.level import (
     LevelView,
     Located,
     Packed,
+    Per,
     PositionIterable,
     Searchable,
     Unpacked,
@@ -48,6 +49,7 @@ class Compressed(PositionIterable, Searchable, Appendable):
 
     name: ClassVar[str] = "compressed"
     roles: ClassVar[tuple[str, ...]] = ("pos", "crd")
+    buffer_per: ClassVar[Mapping[str, Per]] = {"pos": Per.EDGE, "crd": Per.POSITION}
     optional_properties: ClassVar[tuple[str, ...]] = ("unique", "ordered")
 
     def positions(

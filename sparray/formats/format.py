@@ -11,7 +11,7 @@ import numpy.typing as npt
 from sparray.errors import FormatError
 from sparray.formats import remapping
 from sparray.formats.chain import broken_link
-from sparray.formats.level import Level
+from sparray.formats.level import Level, Sliced
 from sparray.formats.level_expression import Dimension, LevelExpression
 from sparray.formats.parser import is_name, parse_levels
 
@@ -161,6 +161,21 @@ class Format:
         if not self.levels or self.is_full:
             return False
         return not (self.levels[-1].compact or self.levels[-1].hides)
+
+    @property
+    def batch_ndim(self) -> int:
+        """Number of outermost levels whose positions are slices with own buffers.
+
+        None where all levels are full: nothing then tells slices from other rows.
+        """
+        if not (self.levels and isinstance(self.levels[0], Sliced)) or self.is_full:
+            return 0
+        return sum(isinstance(level, Sliced) for level in self.levels)
+
+    @property
+    def hides(self) -> bool:
+        """Some values may be never visible, nor entries, though inside the shape."""
+        return self.batch_ndim > 0 or any(level.hides for level in self.levels)
 
     @property
     def is_sorted(self) -> bool:

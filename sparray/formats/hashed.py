@@ -20,6 +20,7 @@ from sparray.formats.level import (
     Locatable,
     Located,
     Packed,
+    Per,
     PositionIterable,
     Unpacked,
 )
@@ -57,6 +58,7 @@ class Hashed(PositionIterable, Locatable, Insertable):
 
     name: ClassVar[str] = "hashed"
     roles: ClassVar[tuple[str, ...]] = ("pos", "crd")
+    buffer_per: ClassVar[Mapping[str, Per]] = {"pos": Per.EDGE, "crd": Per.POSITION}
     compact: ClassVar[bool] = False
     hides: ClassVar[bool] = True
     slots_per_entry: ClassVar[int] = 2

@@ -12,12 +12,14 @@ algebra compilers", sections 3 and 4.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from sparray.compiler.loop_ir import nodes as ir
+from sparray.compiler.loop_ir.builder import add, sub
 from sparray.errors import FormatError
 from sparray.formats.level_expression import LevelExpression
 
@@ -32,12 +34,23 @@ __all__ = [
     "Locatable",
     "Located",
     "Packed",
+    "Per",
     "PositionIterable",
     "Searchable",
+    "Sliced",
     "Unpacked",
 ]
 
 IntArray = npt.NDArray[np.integer[Any] | np.bool_]
+
+class Per(Enum):
+    """What a buffer of a level has one element for."""
+
+    ARRAY = "the whole level"
+    PARENT = "each parent position"
+    EDGE = "each parent position, and one before all: where positions below it end"
+    POSITION = "each position"
+
 
 _NEGATIONS = {"unique": "nonunique", "ordered": "unordered"}
 
@@ -58,6 +71,8 @@ class LevelView:
         The coordinate in the level above, for levels that derive their own from it.
     above_extent : ir.Expr or None
         The extent of the level above.
+    begins : mapping of str to ir.Expr
+        Where element 0 of a buffer is, for those that hold several slices.
     """
 
     extent: ir.Expr
@@ -65,10 +80,15 @@ class LevelView:
     fresh: Callable[[str], str]
     above: ir.Expr | None = None
     above_extent: ir.Expr | None = None
+    begins: Mapping[str, ir.Expr] = field(default_factory=dict)
+
+    def read(self, role: str, index: ir.Expr) -> ir.Expr:
+        """Return element ``index`` of a buffer in the buffer's own dtype."""
+        return ir.Load(self.buffers[role], self._at(role, index))
 
     def load(self, role: str, index: ir.Expr) -> ir.Expr:
         """Return element ``index`` of a buffer, widened to int64."""
-        value = ir.Load(self.buffers[role], index)
+        value = self.read(role, index)
         return value if value.dtype == "int64" else ir.Cast(value, "int64")
 
     def store(self, role: str, index: ir.Expr, value: ir.Expr) -> ir.Stmt:
@@ -76,7 +96,21 @@ class LevelView:
         buffer = self.buffers[role]
         if value.dtype != buffer.dtype:
             value = ir.Cast(value, buffer.dtype)
-        return ir.Store(buffer, index, value)
+        return ir.Store(buffer, self._at(role, index), value)
+
+    def search(
+        self, role: str, begin: ir.Expr, end: ir.Expr, value: ir.Expr
+    ) -> ir.Expr:
+        """Return the first index in a range from which on elements are not smaller."""
+        searched = ir.Search(
+            self.buffers[role], self._at(role, begin), self._at(role, end), value
+        )
+        first = self.begins.get(role)
+        return searched if first is None else sub(searched, first)
+
+    def _at(self, role: str, index: ir.Expr) -> ir.Expr:
+        begin = self.begins.get(role)
+        return index if begin is None else add(begin, index)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +170,8 @@ class Level:
     """The word that format strings use."""
     roles: ClassVar[tuple[str, ...]] = ()
     """Names of the buffers, in the order in which kernels receive them."""
+    buffer_per: ClassVar[Mapping[str, Per]] = {}
+    """What each buffer has one element for; a level that says so can be sliced."""
     optional_properties: ClassVar[tuple[str, ...]] = ()
     """Properties that a format may take away; the others always hold."""
     full: ClassVar[bool] = False
@@ -326,6 +362,16 @@ class Insertable(Level):
         ``found`` is None: after the setup statements the coordinate is stored.
         """
         raise NotImplementedError
+
+
+class Sliced(Level):
+    """A level whose positions are slices, each with its own part of every buffer below.
+
+    The parts have equal lengths and stand one after the other; positions of the levels
+    below count within a slice. Such levels are the outermost ones.
+    """
+
+    __slots__ = ()
 
 
 class Appendable(Level):

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from sparray.errors import FormatError
+from sparray.formats.batch import Batch
 from sparray.formats.bitmap import Bitmap
 from sparray.formats.compressed import Compressed
 from sparray.formats.dense import Dense
@@ -90,6 +91,15 @@ def _below_dense(ndim: int, last: Level) -> Format:
     return Format([*[Dense()] * (ndim - 1), last])
 
 
+def _batched(name: str, ndim: int, *parameters: int) -> Format:
+    """Return slices, each a matrix of a format: the last two dimensions."""
+    matrix = named_format(name + (str(parameters) if parameters else ""), 2)
+    n = ndim - 2
+    parts = [part.renumbered((n, n + 1)) for part in matrix.expressions]
+    batch = [Dimension(dimension) for dimension in range(n)]
+    return Format([*[Batch()] * n, *matrix.levels], None, [*batch, *parts])
+
+
 def _dia() -> Format:
     """Return the stored diagonals of a matrix, with an element for each row."""
     return Format([Compressed(), Range()], None, [Difference(1, 0), Dimension(0)])
@@ -141,6 +151,8 @@ NAMED_FORMATS: dict[str, NamedFormat] = {
     "ell": NamedFormat(lambda n: _below_dense(n, Padded()), 2),
     "dia": NamedFormat(lambda n: _dia(), 2, 2),
     "bitmap": NamedFormat(lambda n: _below_dense(n, Bitmap()), 1),
+    "batched_csr": NamedFormat(lambda n: _batched("csr", n), 3),
+    "batched_csc": NamedFormat(lambda n: _batched("csc", n), 3),
 }
 """Named formats; a new one is one line here."""
 
@@ -150,6 +162,12 @@ FORMAT_FAMILIES: dict[str, FormatFamily] = {
     ),
     "bcsc": FormatFamily(
         lambda n, b, c: _blocks(n, b, c, by_row=False), 2, 2, ("b", "c"), _block_sizes
+    ),
+    "batched_bcsr": FormatFamily(
+        lambda n, b, c: _batched("bcsr", n, b, c), 3, None, ("b", "c"), _block_sizes
+    ),
+    "batched_bcsc": FormatFamily(
+        lambda n, b, c: _batched("bcsc", n, b, c), 3, None, ("b", "c"), _block_sizes
     ),
     "nm": FormatFamily(_n_of_m, 1, None, ("n", "m"), _structure),
 }

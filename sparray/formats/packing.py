@@ -18,6 +18,7 @@ from sparray.formats.format import Format
 from sparray.formats.level import IntArray, Level
 from sparray.formats.moving_entries import MovingEntries
 from sparray.formats.remapping import loses_nothing
+from sparray.formats.slices import cut_slices, join_slices, joined_format
 
 __all__ = [
     "LevelBuffers",
@@ -88,6 +89,17 @@ def pack_coordinates(
     -----
     O(ndim * n log n), or O(ndim * n) for entries in the order of the levels.
     """
+    if format.batch_ndim:
+        joined = pack_coordinates(
+            joined_format(format), shape, coords, values, fill_value, index_dtype
+        )
+        try:
+            return cut_slices(format, shape, *joined, fill_value)
+        except (MemoryError, ValueError):
+            raise KernelMemoryError(
+                f"format {format}: expected slices as long as the longest one that fit "
+                f"in memory, got shape {shape}"
+            ) from None
     extents = format.level_extents(shape)
     if any(level.bounded for level in format.levels):
         # What such a level makes up is fill too: only the others need a place.
@@ -154,6 +166,11 @@ def unpack_coordinates(
     -----
     O(ndim * positions).
     """
+    if format.batch_ndim:
+        joined = join_slices(format, shape, levels, values)
+        return unpack_coordinates(
+            joined.format, shape, joined.levels, joined.values, fill_value
+        )
     if format.is_dense:
         stored = values.reshape([shape[dimension] for dimension in format.order])
         kept = differs(stored, fill_value)
@@ -225,7 +242,12 @@ def count_entries(
     -----
     O(1) where every position is an entry, else O(positions).
     """
-    if not format.is_full and not any(level.hides for level in format.levels):
+    if format.batch_ndim:
+        joined = join_slices(format, shape, levels, values)
+        return count_entries(
+            joined.format, shape, joined.levels, joined.values, fill_value
+        )
+    if not format.is_full and not format.hides:
         if loses_nothing(format.expressions, shape):
             return len(values)
     if len(values) == 0:
@@ -276,6 +298,12 @@ def check_buffers(
             f"levels: expected {format.n_levels} of them for {format}, "
             f"got {len(levels)}"
         )
+    if format.batch_ndim:
+        check_flat("values", values)
+        joined = join_slices(format, shape, levels, values)
+        _check_one_width(format, levels)
+        check_buffers(joined.format, shape, joined.levels, joined.values)
+        return
     extents = format.level_extents(shape)
     n_positions = 1
     groups: npt.NDArray[np.int64] | None = None

@@ -17,6 +17,7 @@ from sparray.formats.level import (
     IntArray,
     LevelView,
     Packed,
+    Per,
     PositionIterable,
     Unpacked,
 )
@@ -42,6 +43,11 @@ class Padded(PositionIterable):
 
     name: ClassVar[str] = "padded"
     roles: ClassVar[tuple[str, ...]] = ("width", "count", "crd")
+    buffer_per: ClassVar[Mapping[str, Per]] = {
+        "width": Per.ARRAY,
+        "count": Per.PARENT,
+        "crd": Per.POSITION,
+    }
     optional_properties: ClassVar[tuple[str, ...]] = ("unique", "ordered")
     compact: ClassVar[bool] = False
     hides: ClassVar[bool] = True
@@ -116,7 +122,9 @@ class Padded(PositionIterable):
     def count(
         self, buffers: Mapping[str, IntArray], n_parents: int, extent: int
     ) -> int:
-        return len(buffers["crd"])
+        # Of no slices there is no width.
+        width = buffers["width"]
+        return n_parents * int(width[0]) if len(width) else 0
 
 
 def _used(count: IntArray, width: int) -> npt.NDArray[np.bool_]:

@@ -1,5 +1,6 @@
 """The level types that format strings can name."""
 
+from sparray.formats.batch import Batch
 from sparray.formats.bitmap import Bitmap
 from sparray.formats.compressed import Compressed
 from sparray.formats.dense import Dense
@@ -23,6 +24,7 @@ LEVEL_TYPES: dict[str, type[Level]] = {
         Padded,
         Structured,
         Hashed,
+        Batch,
     )
 }
 """Level type by the word that names it; a new level type is one line here."""

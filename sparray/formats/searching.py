@@ -14,7 +14,7 @@ def search_coordinates(
     position = ir.Var(view.fresh("place"))
     found = ir.Var(view.fresh("found"), "bool")
     after = ir.Var(view.fresh("after"))
-    searched = ir.Search(view.buffers["crd"], begin, after, coordinate)
+    searched = view.search("crd", begin, after, coordinate)
     same = equal(view.load("crd", position), coordinate)
     setup = (
         ir.Declare(after, end),

@@ -17,6 +17,7 @@ from sparray.formats.level import (
     LevelView,
     Located,
     Packed,
+    Per,
     PositionIterable,
     Searchable,
     Unpacked,
@@ -42,6 +43,7 @@ class Singleton(PositionIterable, Searchable, Appendable):
 
     name: ClassVar[str] = "singleton"
     roles: ClassVar[tuple[str, ...]] = ("crd",)
+    buffer_per: ClassVar[Mapping[str, Per]] = {"crd": Per.POSITION}
     optional_properties: ClassVar[tuple[str, ...]] = ("unique", "ordered")
     branchless: ClassVar[bool] = True
 

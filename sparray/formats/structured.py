@@ -18,6 +18,7 @@ from sparray.formats.level import (
     IntArray,
     LevelView,
     Packed,
+    Per,
     PositionIterable,
     Unpacked,
 )
@@ -48,6 +49,7 @@ class Structured(PositionIterable):
 
     name: ClassVar[str] = "structured"
     roles: ClassVar[tuple[str, ...]] = ("crd",)
+    buffer_per: ClassVar[Mapping[str, Per]] = {"crd": Per.POSITION}
     compact: ClassVar[bool] = False
     bounded: ClassVar[bool] = True
 

@@ -108,8 +108,7 @@ def _entries(
     format = array.format
     if format.is_dense:
         return _dense_cells
-    hides = any(level.hides for level in format.levels)
-    return _level_cells if format.is_plain and not hides else _coordinate_cells
+    return _level_cells if format.is_plain and not format.hides else _coordinate_cells
 
 
 def _width(extent: int, most: int) -> int:

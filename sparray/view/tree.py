@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from sparray.errors import UnsupportedError
 from sparray.formats.level import Unpacked
+from sparray.formats.slices import join_slices
 from sparray.view.labels import level_labels, value_text
 
 if TYPE_CHECKING:
@@ -82,12 +83,17 @@ def coordinate_tree(array: "SparseArray", limit: int) -> CoordinateTree:
         If a level has more than ``limit`` positions. They are counted before any
         level is unpacked.
     """
-    format = array.format
-    labels = level_labels(format)
+    array_levels = array.levels
+    labels = level_labels(array.format)
+    # What slices do not use is no node: it stands in the buffers alone.
+    format, shown, shown_values = array.format, array.levels, array.values
+    if format.batch_ndim:
+        joined = join_slices(format, array.shape, array_levels, array.values)
+        format, shown, shown_values = joined.format, joined.levels, joined.values
     extents = format.level_extents(array.shape)
     counts = [1]
     for level, buffers, extent, label in zip(
-        format.levels, array.levels, extents, labels, strict=True
+        format.levels, shown, extents, labels, strict=True
     ):
         count = level.count(buffers, counts[-1], extent)
         if count > limit:
@@ -100,7 +106,7 @@ def coordinate_tree(array: "SparseArray", limit: int) -> CoordinateTree:
     unpacked = [
         level.unpack(buffers, n_parents, extent)
         for level, buffers, extent, n_parents in zip(
-            format.levels, array.levels, extents, counts[:-1], strict=True
+            format.levels, shown, extents, counts[:-1], strict=True
         )
     ]
     levels = tuple(
@@ -112,13 +118,14 @@ def coordinate_tree(array: "SparseArray", limit: int) -> CoordinateTree:
             extent,
         )
         for label, entries, buffers, extent in zip(
-            labels, unpacked, array.levels, extents, strict=True
+            labels, unpacked, array_levels, extents, strict=True
         )
     )
     values = [value_text(value) for value in array.values]
     visible = _visible(array, unpacked).tolist()
     leaves = [
-        v if is_seen else PADDING for v, is_seen in zip(values, visible, strict=True)
+        value_text(value) if is_seen else PADDING
+        for value, is_seen in zip(shown_values, visible, strict=True)
     ]
     return CoordinateTree(levels, values, leaves)
 

@@ -10,6 +10,7 @@ any others.
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from batched_problems import batched_question
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle_check import check_dispatch, check_stages, refusal
@@ -55,6 +56,19 @@ def test_every_stage_agrees_with_dense_numpy_many(seed):
     refusal(random_question(seed), check_stages)
 
 
+@settings(max_examples=60)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_every_stage_agrees_with_dense_numpy_in_slices(seed):
+    refusal(batched_question(seed), check_stages)
+
+
+@pytest.mark.slow
+@settings(max_examples=1500)
+@given(seed=st.integers(0, 2**63 - 1))
+def test_every_stage_agrees_with_dense_numpy_in_slices_many(seed):
+    refusal(batched_question(seed), check_stages)
+
+
 @pytest.mark.parametrize("seed", FOUND, ids=lambda seed: f"{seed}")
 def test_problems_that_were_wrong_once(seed):
     assert refusal(random_question(seed), check_stages) is None
@@ -65,10 +79,10 @@ def test_most_problems_are_answered():
     assert sum(answer is not None for answer in answers) < 20
 
 
-def compiled(seeds, *, every_dtype=False):
+def compiled(seeds, make=random_question, **options):
     """Check problems through compiled kernels, two at a time."""
     with ThreadPoolExecutor(2) as pool:
-        questions = [random_question(seed, every_dtype=every_dtype) for seed in seeds]
+        questions = [make(seed, **options) for seed in seeds]
         return list(pool.map(lambda q: refusal(q, check_dispatch), questions))
 
 
@@ -80,7 +94,12 @@ def test_compiled_kernels_agree_in_every_dtype():
     assert compiled(range(100, 124), every_dtype=True).count(None) > 14
 
 
+def test_compiled_kernels_agree_with_dense_numpy_in_slices():
+    assert compiled(range(200, 208), batched_question).count(None) > 5
+
+
 @pytest.mark.slow
 def test_compiled_kernels_agree_with_dense_numpy_many():
     assert compiled(range(1000, 1320)).count(None) > 280
     assert compiled(range(1320, 1640), every_dtype=True).count(None) > 240
+    assert compiled(range(1000, 1160), batched_question).count(None) > 135

@@ -8,6 +8,7 @@ import argparse
 import sys
 
 from oracle_check import check_stages, refusal
+from batched_problems import batched_question
 from oracle_problems import random_question
 
 
@@ -19,10 +20,14 @@ def main() -> int:
     parser.add_argument(
         "--every-dtype", action="store_true", help="of every dtype, not of some"
     )
+    parser.add_argument(
+        "--batched", action="store_true", help="with slices as outermost levels"
+    )
     given = parser.parse_args()
+    make = batched_question if given.batched else random_question
     wrong = 0
     for seed in range(given.first, given.first + given.count):
-        question = random_question(seed, every_dtype=given.every_dtype)
+        question = make(seed, every_dtype=given.every_dtype)
         try:
             refusal(question, check_stages)
         except Exception as error:

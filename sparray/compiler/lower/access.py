@@ -7,9 +7,9 @@ from sparray.compiler import levels, names
 from sparray.compiler.index_notation.nodes import Access
 from sparray.compiler.levels import level_index, n_levels
 from sparray.compiler.loop_ir import nodes as ir
-from sparray.compiler.loop_ir.builder import add, cast, literal
+from sparray.compiler.loop_ir.builder import add, cast, literal, mul
 from sparray.compiler.loop_ir.dtypes import computed_dtype
-from sparray.compiler.lower.context import Context
+from sparray.compiler.lower.context import Context, slice_lengths
 from sparray.compiler.lower.coordinates import coordinate
 from sparray.compiler.lower.scope import Place, Scope
 from sparray.errors import InternalError, UnsupportedError
@@ -57,6 +57,7 @@ def _advance_one(access: Access, scope: Scope, ctx: Context) -> Scope:
     spec = ctx.spec(access.tensor)
     place = scope.places[access]
     depth, position, end, moved = place.depth, place.begin, place.end, False
+    slices = place.slices
     while depth < n_levels(spec):
         index = level_index(spec, access, depth)
         level = ctx.level(access.tensor, depth)
@@ -64,7 +65,8 @@ def _advance_one(access: Access, scope: Scope, ctx: Context) -> Scope:
         if here is None:
             break
         if levels.is_bound_above(spec, access, depth):
-            found, end = _search(access, depth, Place(depth, position, end), here, ctx)
+            at = Place(depth, position, end, slices)
+            found, end = _search(access, depth, at, here, ctx)
         elif not isinstance(level, Locatable):
             if access.tensor == names.OUTPUT:
                 break
@@ -77,17 +79,20 @@ def _advance_one(access: Access, scope: Scope, ctx: Context) -> Scope:
                 f"expected unique levels above a {level.name} level, got {spec.format}"
             )
         else:
-            found = level.locate(ctx.view(access, depth), position, here)
+            found = level.locate(ctx.view(access, depth, slices), position, here)
         ctx.builder.emit(*found.setup)
         if found.found is not None:
             scope = replace(scope, tests=(*scope.tests, (access, found.found)))
         position, depth, moved = found.position, depth + 1, True
+        if depth == spec.format.batch_ndim:
+            slices = _open_slice(access.tensor, position, ctx)
+            position = literal(0)
     if not moved:
         return scope
     if not isinstance(position, ir.Var | ir.Literal):
         hint = names.position(access.tensor, depth - 1)
         position = ctx.builder.declare(hint, position)
-    return scope.place(access, Place(depth, position, end))
+    return scope.place(access, Place(depth, position, end, slices))
 
 
 def _search(
@@ -102,7 +107,9 @@ def _search(
     end : ir.Expr or None
         The end of the positions that have it; None where there is only one.
     """
-    level, view = ctx.level(access.tensor, depth), ctx.view(access, depth)
+    level, view = ctx.level(access.tensor, depth), ctx.view(
+        access, depth, place.slices
+    )
     if isinstance(level, Locatable):
         return level.locate(view, place.begin, coordinate), None
     if not isinstance(level, Searchable) or not isinstance(level, PositionIterable):
@@ -119,6 +126,17 @@ def _search(
     return Located(found.position, found.found), after.position
 
 
+def _open_slice(
+    tensor: str, number: ir.Expr, ctx: Context
+) -> tuple[ir.Expr, ...]:
+    """Declare where a slice begins in each buffer, given its number."""
+    begins = []
+    for length in slice_lengths(tensor, ctx.spec(tensor)):
+        hint = names.slice_begin(length)
+        begins.append(ctx.builder.declare(hint, mul(number, ir.Var(length))))
+    return tuple(begins)
+
+
 def load_value(access: Access, scope: Scope, ctx: Context) -> ir.Expr:
     """Return the value of a fully resolved access; duplicates are summed.
 
@@ -133,11 +151,12 @@ def load_value(access: Access, scope: Scope, ctx: Context) -> ir.Expr:
         )
     buffer = ctx.values(access.tensor)
     if place.end is not None:
-        return _sum_duplicates(buffer, place.begin, place.end, ctx)
+        end = add(place.slices[-1], place.end) if place.slices else place.end
+        return _sum_duplicates(buffer, place.element, end, ctx)
     if scope.lanes > 1 and scope.tile is not None:
         if scope.tile.index in access.indices:
-            return _load(buffer, place.begin, scope.lanes)
-    return _load(buffer, place.begin)
+            return _load(buffer, place.element, scope.lanes)
+    return _load(buffer, place.element)
 
 
 def _load(buffer: ir.Buffer, index: ir.Expr, lanes: int = 1) -> ir.Expr:

@@ -25,6 +25,7 @@ __all__ = [
     "WorkspaceBuffers",
     "extent_of",
     "parameters",
+    "slice_lengths",
 ]
 
 
@@ -152,8 +153,13 @@ class Context:
         spec = self.spec(tensor)
         return ir.Buffer(names.values(tensor), spec.dtype, tensor == names.OUTPUT)
 
-    def view(self, access: Access, depth: int) -> LevelView:
-        """Return what a level's functions need to see of an access's level."""
+    def view(
+        self, access: Access, depth: int, slices: Sequence[ir.Expr] = ()
+    ) -> LevelView:
+        """Return what a level's functions need to see of an access's level.
+
+        ``slices`` are those of the place at which the access is.
+        """
         level = self.level(access.tensor, depth)
         spec = self.spec(access.tensor)
         writable = access.tensor == names.OUTPUT
@@ -162,7 +168,10 @@ class Context:
             for role in level.roles
         }
         extent = extent_of(level_index(spec, access, depth))
-        return LevelView(extent, buffers, self.builder.fresh)
+        above = spec.format.levels[spec.format.batch_ndim : depth]
+        first = sum(len(other.roles) for other in above)
+        begins = dict(zip(level.roles, slices[first:-1], strict=False))
+        return LevelView(extent, buffers, self.builder.fresh, begins=begins)
 
 
 def extent_of(index: str) -> ir.Expr:
@@ -189,14 +198,34 @@ def level_buffer(
 
 def parameters(
     tensor: str, spec: TensorSpec, *, writable: bool = False
-) -> Sequence[ir.Buffer]:
-    """Return a tensor's buffers in kernel order: levels first, then values."""
+) -> Sequence[ir.Buffer | ir.Var]:
+    """Return what a kernel takes of a tensor, in its order.
+
+    That is the length of a slice's part of each buffer, if there are slices, the
+    buffers of each level, and the values.
+    """
     buffers = [
         level_buffer(tensor, spec, depth, role, writable=writable)
         for depth, level in enumerate(spec.format.levels)
         for role in level.roles
     ]
-    return [*buffers, ir.Buffer(names.values(tensor), spec.dtype, writable)]
+    buffers.append(ir.Buffer(names.values(tensor), spec.dtype, writable))
+    lengths = [ir.Var(name) for name in slice_lengths(tensor, spec)]
+    return [*lengths, *buffers]
+
+
+def slice_lengths(tensor: str, spec: TensorSpec) -> list[str]:
+    """Return the parameters that hold the lengths of a slice's parts of buffers."""
+    n = spec.format.batch_ndim
+    if n == 0:
+        return []
+    buffers = [
+        names.level_buffer(tensor, depth, role)
+        for depth, level in enumerate(spec.format.levels)
+        for role in level.roles
+        if depth >= n
+    ]
+    return [names.slice_length(b) for b in (*buffers, names.values(tensor))]
 
 
 def zero_of(dtype: str) -> bool | int | float:

@@ -30,7 +30,7 @@ class InsertOutput(Output):
         ctx: Context,
     ) -> None:
         """Store the value at the target's place."""
-        store_value(ctx, scope.places[target].begin, value(scope), op)
+        store_value(ctx, scope.places[target].element, value(scope), op)
 
 
 @dataclass(slots=True)
@@ -46,7 +46,7 @@ class InheritOutput(Output):
         ctx: Context,
     ) -> None:
         """Store the value at the source's position."""
-        store_value(ctx, scope.places[self.followed].begin, value(scope), op)
+        store_value(ctx, scope.places[self.followed].element, value(scope), op)
 
 
 def store_value(ctx: Context, index: ir.Expr, value: ir.Expr, op: str | None) -> None:

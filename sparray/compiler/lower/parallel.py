@@ -207,6 +207,9 @@ def _entries_below(statement: Forall, ctx: Context) -> _Driver | None:
         ):
             continue
         spec = ctx.spec(access.tensor)
+        if spec.format.batch_ndim:
+            # Its ``pos`` counts the entries of one slice.
+            continue
         first, second = spec.format.levels[:2]
         if not isinstance(first, Locatable) or not first.full:
             continue

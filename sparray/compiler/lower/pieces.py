@@ -8,7 +8,7 @@ import numpy as np
 from sparray.compiler.loop_ir.builder import add, literal
 from sparray.compiler.loop_ir.dtypes import computed_dtype
 from sparray.compiler.lower.context import Context
-from sparray.compiler.lower.scope import Place, Scope
+from sparray.compiler.lower.scope import Scope
 
 __all__ = ["lanes_of", "pieces"]
 
@@ -33,7 +33,7 @@ def pieces(scope: Scope, dtype: str, ctx: Context) -> Iterator[Scope]:
     for piece in range(tile.size // lanes):
         offset = literal(piece * lanes)
         places = {
-            access: Place(place.depth, add(place.begin, offset), place.end)
+            access: replace(place, begin=add(place.begin, offset))
             if tile.index in access.indices
             else place
             for access, place in scope.places.items()

@@ -46,4 +46,4 @@ def lower_prefetch(
         buffer = ctx.values(access.tensor)
         step = max(1, _LINE_BYTES // numpy_dtype(buffer.dtype).itemsize)
         for offset in range(0, tile.size, step):
-            b.emit(ir.Prefetch(buffer, add(place.begin, literal(offset))))
+            b.emit(ir.Prefetch(buffer, add(place.element, literal(offset))))

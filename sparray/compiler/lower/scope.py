@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from sparray.compiler.index_notation.nodes import Access
 from sparray.compiler.loop_ir import nodes as ir
+from sparray.compiler.loop_ir.builder import add
 
 __all__ = ["Place", "Scope", "Tile"]
 
@@ -22,11 +23,20 @@ class Place:
     end : ir.Expr or None
         End of the range of positions with the same coordinates, where a level is
         not unique; None stands for ``begin + 1``.
+    slices : tuple of ir.Expr
+        Where the slice that positions count in begins in each buffer below the levels
+        that are sliced, ``values`` last; empty where no level is.
     """
 
     depth: int
     begin: ir.Expr
     end: ir.Expr | None = None
+    slices: tuple[ir.Expr, ...] = ()
+
+    @property
+    def element(self) -> ir.Expr:
+        """The place of the position in the buffer of values."""
+        return add(self.slices[-1], self.begin) if self.slices else self.begin
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,14 +21,14 @@ class LevelWalker:
     access: Access
     begin: ir.Expr
     end: ir.Expr
-    depth: int
+    place: Place
     level: PositionIterable
     view: LevelView
 
     @property
     def hint(self) -> str:
         """Hint for the variable that walks."""
-        return names.position(self.access.tensor, self.depth)
+        return names.position(self.access.tensor, self.place.depth)
 
     @property
     def unique(self) -> bool:
@@ -40,18 +40,21 @@ class LevelWalker:
         return self.level.coordinate(self.view, position)
 
     def size(self, ctx: Context) -> ir.Expr:
-        """Return the number of positions of the whole level."""
+        """Return the number of positions of the whole level, or of its slice."""
         count: ir.Expr = literal(1)
-        for depth in range(self.depth + 1):
+        first = ctx.spec(self.access.tensor).format.batch_ndim
+        for depth in range(first, self.place.depth + 1):
             level = ctx.level(self.access.tensor, depth)
-            count = level.size(ctx.view(self.access, depth), count)
+            view = ctx.view(self.access, depth, self.place.slices)
+            count = level.size(view, count)
         return count
 
     def enter(
         self, scope: Scope, coordinate: ir.Expr, begin: ir.Expr, end: ir.Expr | None
     ) -> Scope:
         """Return the scope in which the access stands at a position or a range."""
-        return scope.place(self.access, Place(self.depth + 1, begin, end))
+        depth, slices = self.place.depth + 1, self.place.slices
+        return scope.place(self.access, Place(depth, begin, end, slices))
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +97,8 @@ def walker(access: Access, scope: Scope, ctx: Context) -> Walker:
         return ListWalker(access, literal(0), workspace.count, workspace.coordinates)
     place = scope.places[access]
     level = walked_level(access, scope, ctx)
-    view = ctx.view(access, place.depth)
+    view = ctx.view(access, place.depth, place.slices)
     end = place.end if place.end is not None else add(place.begin, literal(1))
     bounds = level.positions(view, place.begin, end)
     ctx.builder.emit(*bounds.setup)
-    return LevelWalker(access, bounds.begin, bounds.end, place.depth, level, view)
+    return LevelWalker(access, bounds.begin, bounds.end, place, level, view)

@@ -264,10 +264,10 @@ def _needs_zero(
     """Tell whether values must be the result's fill value before the kernel runs."""
     if choice.way is Assembly.INHERIT:
         # A block's padding, outside the shape, is never written, nor is a slot of a
-        # level that holds nothing there.
-        levels = problem.output.format.levels
-        holes = any(isinstance(x, Locatable) and not x.full for x in levels)
-        return holes or not problem.output.format.is_plain
+        # level that holds nothing there, nor the end of a slice.
+        format = problem.output.format
+        holes = any(isinstance(x, Locatable) and not x.full for x in format.levels)
+        return holes or not format.is_plain or format.batch_ndim > 0
     if choice.way is not Assembly.INSERT:
         return False
     if late and not tiled:

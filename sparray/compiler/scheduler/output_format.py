@@ -7,6 +7,7 @@ what an expression can leave empty.
 from sparray.compiler.cin.concretize import merged_value, split_reductions
 from sparray.compiler.index_notation.nodes import Access, Assignment, Expr
 from sparray.compiler.index_notation.simplify import accesses
+from sparray.compiler.levels import level_index
 from sparray.compiler.merge_lattice import lattice
 from sparray.compiler.problem import Problem, TensorSpec
 from sparray.compiler.scheduler.assembly import walked_at
@@ -52,10 +53,7 @@ def infer_format(
     if ndim == 0:
         return dense
     full = [_is_full(merged, index, problem) for index in target.indices]
-    if (
-        reductions
-        and sum(not _is_dense_only(merged, i, problem) for i in target.indices) <= 1
-    ):
+    if reductions and len(_left_sparse(merged, target.indices, problem)) <= 1:
         return dense
     if all(full) and any(
         _is_dense_only(merged, index, problem) for index in target.indices
@@ -90,6 +88,25 @@ def _is_dense_only(value: Expr, index: str, problem: Problem) -> bool:
         if index in access.indices and not problem.specs[access.tensor].format.is_dense
     ]
     return not sparse or frozenset() in lattice(value, sparse, problem.absence)
+
+
+def _left_sparse(
+    value: Expr, indices: tuple[str, ...], problem: Problem
+) -> list[str]:
+    """Return the indices that a result may lack values of.
+
+    A slice of a batch counts as there, whatever is in it.
+    """
+    batched = set()
+    for access in accesses(value):
+        spec = problem.specs[access.tensor]
+        depths = range(spec.format.batch_ndim)
+        batched |= {level_index(spec, access, depth) for depth in depths}
+    return [
+        index
+        for index in indices
+        if index not in batched and not _is_dense_only(value, index, problem)
+    ]
 
 
 def _shared_format(value: Expr, target: Access, problem: Problem) -> Format | None:

@@ -72,6 +72,7 @@ def can_assemble(format: Format) -> bool:
     full = [level.full for level in format.levels]
     return (
         format.is_plain
+        and format.batch_ndim == 0
         and full == sorted(full, reverse=True)
         and all(
             isinstance(level, Insertable if level.full else Appendable)

@@ -51,7 +51,7 @@ def _sum(
 def _is_entries(tensor: SparseTensor) -> bool:
     """Tell whether each value is an entry: no slot without one, no padding."""
     format = tensor.pattern.format
-    return format.is_plain and not any(level.hides for level in format.levels)
+    return format.is_plain and not format.hides
 
 
 def _axes(dim: Dimensions, ndim: int) -> frozenset[int]:
