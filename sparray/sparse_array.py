@@ -8,7 +8,12 @@ import numpy as np
 import numpy.typing as npt
 
 from sparray.array_operators import ArrayOperators
-from sparray.errors import UnsupportedError, WouldDensifyError
+from sparray.errors import (
+    CoordinateError,
+    FormatError,
+    UnsupportedError,
+    WouldDensifyError,
+)
 from sparray.formats.coordinates import as_dtype
 from sparray.formats.dense import Dense
 from sparray.formats.format import Format
@@ -18,7 +23,7 @@ from sparray.formats.packing import (
     count_entries,
     unpack_coordinates,
 )
-from sparray.formats.slices import slice_lengths
+from sparray.formats.slices import one_slice, slice_format, slice_lengths
 from sparray.stored import index_dtype, operand_key
 
 if TYPE_CHECKING:
@@ -206,6 +211,51 @@ class SparseArray(ArrayOperators):
             self._levels,
             self.values,
             self.fill_value,
+        )
+
+    def batch_slice(self, *numbers: int) -> "SparseArray":
+        """Return one slice of a batch, its buffers shared.
+
+        Parameters
+        ----------
+        *numbers : int
+            The coordinate in each batch level, outermost first; negative ones count
+            from the end.
+
+        Returns
+        -------
+        SparseArray
+            Of the dimensions and the levels that remain: ``csr`` of ``batched_csr``.
+
+        Raises
+        ------
+        FormatError
+            If the format has no batch levels with sparse ones below.
+        CoordinateError
+            If there is not one coordinate for each of them, inside its extent.
+        """
+        format = self.format
+        outer = format.level_extents(self.shape)[: format.batch_ndim]
+        if not outer:
+            raise FormatError(
+                f"batch_slice: expected a format with batch levels, got {format}"
+            )
+        if len(numbers) != len(outer) or any(
+            not -extent <= number < extent
+            for number, extent in zip(numbers, outer, strict=True)
+        ):
+            raise CoordinateError(
+                f"batch_slice: expected a coordinate inside each of the extents "
+                f"{outer}, got {numbers}"
+            )
+        slot = 0
+        for number, extent in zip(numbers, outer, strict=True):
+            slot = slot * extent + int(number) % extent
+        levels, values = one_slice(format, self.shape, self._levels, self.values, slot)
+        batched = format.order[: len(outer)]
+        shape = tuple(n for d, n in enumerate(self.shape) if d not in batched)
+        return SparseArray._from_trusted(
+            slice_format(format), shape, levels, values, self.fill_value
         )
 
     def to_format(self, format: str | Format) -> "SparseArray":

@@ -105,9 +105,7 @@ class Stored:
         if self._cached is None:
             if any(self._levels):
                 self._cached = (
-                    *slice_lengths(
-                        self.format, self.shape, self._levels, self.values
-                    ),
+                    *slice_lengths(self.format, self.shape, self._levels, self.values),
                     *map(address, buffers(self)),
                 )
             else:

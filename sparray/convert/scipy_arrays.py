@@ -6,21 +6,23 @@ import numpy as np
 import numpy.typing as npt
 
 from sparray.compiler.loop_ir.dtypes import is_half
+from sparray.convert.compressed_parts import (
+    CompressedParts,
+    adopt_parts,
+    compressed_parts,
+)
 from sparray.convert.entries import cast_values, convert_format, from_coords
-from sparray.errors import DTypeError, InvalidBufferError, UnsupportedError
-from sparray.formats.compressed import Compressed
+from sparray.convert.scipy_diagonals import by_rows, from_dia, has_diagonals, to_dia
+from sparray.errors import DTypeError, UnsupportedError
 from sparray.formats.coordinates import as_shape
-from sparray.formats.dense import Dense
 from sparray.formats.format import Format
 from sparray.formats.named import as_format, named_format
-from sparray.formats.packing import LevelBuffers, check_buffers
 from sparray.sparse_array import SparseArray, read_only
 
 if TYPE_CHECKING:
     import scipy.sparse
 
 __all__ = [
-    "adopt_compressed",
     "from_scipy",
     "interchange_format",
     "refuse_fill",
@@ -42,30 +44,38 @@ def from_scipy(
         Unsorted indices are sorted and duplicates added up, in new buffers. SciPy's
         flags about that are not believed: the indices are checked.
     format : str or Format, optional
-        By default its own for csr, csc and coo, ``csr`` for bsr and lil, else ``coo``.
+        By default its own for csr, csc, coo and dia, ``bcsr`` with its blocks for bsr,
+        ``csr`` for lil, else ``coo``.
     dtype : dtype, optional
         Values are converted to it before any are added up.
     copy : bool
-        False shares the buffers of a csr or csc array that is sorted.
+        False shares the buffers of a csr, csc or bsr array that is sorted, and the
+        values of a dia array where the format is that of `from_dia`.
 
     Raises
     ------
     InvalidBufferError, CoordinateError
         If the buffers of the SciPy array are malformed.
     """
-    if matrix.format in ("csr", "csc") and matrix.ndim == 2:
-        order = (0, 1) if matrix.format == "csr" else (1, 0)
-        made = adopt_compressed(
-            as_shape(matrix.shape),
-            order,
-            matrix.indptr,
-            matrix.indices,
-            cast_values(matrix.data, dtype),
+    if matrix.format in ("csr", "csc", "bsr") and matrix.ndim == 2:
+        parts = CompressedParts(
+            matrix.format != "csc",
+            np.asarray(matrix.indptr),
+            np.asarray(matrix.indices),
+            cast_values(np.asarray(matrix.data), dtype),
         )
+        made = adopt_parts(parts, as_shape(matrix.shape))
         if copy:
             made = made.copy()
+    elif matrix.format == "dia":
+        by_row = named_format("dia", 2)
+        wanted = by_row if format is None else as_format(format, 2)
+        made = from_dia(matrix, dtype, copy)
+        if wanted != made.format:
+            made = by_rows(made)
+        format = wanted
     else:
-        default = "csr" if matrix.format in ("bsr", "lil") else "coo"
+        default = "csr" if matrix.format == "lil" else "coo"
         entries = matrix.tocoo()
         coords = getattr(entries, "coords", None)
         if coords is None:
@@ -82,45 +92,6 @@ def from_scipy(
     )
 
 
-def adopt_compressed(
-    shape: tuple[int, ...],
-    order: tuple[int, int],
-    pos: npt.NDArray[Any],
-    crd: npt.NDArray[Any],
-    values: npt.NDArray[Any],
-) -> SparseArray:
-    """Make a csr or csc array of buffers that may be unsorted, with duplicates.
-
-    Buffers are shared where they are canonical, and longer than ``pos`` says where
-    their owner kept some space.
-
-    Raises
-    ------
-    InvalidBufferError
-        If they are malformed in any other way.
-    """
-    width = np.result_type(pos, crd)
-    end = max(int(pos[-1]), 0) if pos.size else 0
-    levels: LevelBuffers = (
-        {},
-        {
-            "pos": np.ascontiguousarray(pos, dtype=width),
-            "crd": np.ascontiguousarray(crd[:end], dtype=width),
-        },
-    )
-    values = np.ascontiguousarray(values[:end])
-    loose = Format([Dense(), Compressed(unique=False, ordered=False)], order)
-    check_buffers(loose, shape, levels, values)
-    canonical = Format([Dense(), Compressed()], order)
-    zero = values.dtype.type(0)
-    try:
-        check_buffers(canonical, shape, levels, values)
-    except InvalidBufferError:
-        unsorted = SparseArray._from_trusted(loose, shape, levels, values, zero)
-        return convert_format(unsorted, canonical)
-    return SparseArray._from_trusted(canonical, shape, levels, values, zero)
-
-
 def to_scipy(array: SparseArray, copy: bool = False) -> "scipy.sparse.sparray":
     """Return a SciPy sparse array with the same entries.
 
@@ -129,14 +100,17 @@ def to_scipy(array: SparseArray, copy: bool = False) -> "scipy.sparse.sparray":
     array : SparseArray
         Its fill value must be 0.
     copy : bool
-        False shares values and index buffers of ``csr``, ``csc`` and ``coo``; SciPy
-        gets the index buffers as read-only views.
+        False shares values and index buffers of ``csr``, ``csc``, ``coo`` and of
+        ``bcsr`` whose blocks divide the shape, and the values of diagonals stored by
+        column, as `from_dia` makes them. SciPy gets the index buffers as read-only
+        views.
 
     Returns
     -------
-    csr_array, csc_array or coo_array
-        Two-dimensional arrays of other formats become csr or csc, whichever has the
-        order of their levels; arrays of one, or of more than two dimensions coo.
+    csr_array, csc_array, coo_array, bsr_array or dia_array
+        Two-dimensional arrays of other formats, and of blocks that do not divide the
+        shape, become csr or csc, whichever has the order of their levels; arrays of
+        one, or of more than two dimensions coo.
 
     Raises
     ------
@@ -150,30 +124,17 @@ def to_scipy(array: SparseArray, copy: bool = False) -> "scipy.sparse.sparray":
         raise DTypeError(f"to_scipy: expected a dtype SciPy has, got {array.dtype}")
     if array.ndim == 0:
         raise UnsupportedError("to_scipy: expected 1 dimension or more, got 0")
+    if has_diagonals(array):
+        return to_dia(array, copy)
     given = array
-    array = convert_format(array, interchange_format(array))
+    parts = compressed_parts(array)
+    if array.ndim != 2 or parts is None or (parts.block and not parts.by_row):
+        array = convert_format(array, interchange_format(array))
+        parts = compressed_parts(array)
     if copy and array is given:
         array = array.copy()
-    levels = [
-        {role: read_only(buffer) for role, buffer in buffers.items()}
-        for buffers in array._levels
-    ]
-    import scipy.sparse
-
-    if array.format.name == "coo":
-        made = _to_coo(array, tuple(buffers["crd"] for buffers in levels))
-    else:
-        container = (
-            scipy.sparse.csr_array
-            if array.format.name == "csr"
-            else scipy.sparse.csc_array
-        )
-        made = container(
-            (array.values, levels[1]["crd"], levels[1]["pos"]),
-            shape=array.shape,
-            copy=False,
-        )
-        made.has_sorted_indices = True
+        parts = compressed_parts(array)
+    made = _to_coo(array) if parts is None else _to_compressed(parts, array.shape)
     made.has_canonical_format = True
     return made
 
@@ -206,10 +167,24 @@ def refuse_fill(array: SparseArray, caller: str) -> None:
         )
 
 
-def _to_coo(array: SparseArray, coords: tuple[npt.NDArray[Any], ...]) -> Any:
+def _to_compressed(parts: CompressedParts, shape: tuple[int, ...]) -> Any:
+    """Make a csr_array, csc_array or bsr_array."""
+    import scipy.sparse
+
+    container = scipy.sparse.csr_array if parts.by_row else scipy.sparse.csc_array
+    if parts.block:
+        container = scipy.sparse.bsr_array
+    arrays = (parts.values, read_only(parts.crd), read_only(parts.pos))
+    made = container(arrays, shape=shape, copy=False)
+    made.has_sorted_indices = True
+    return made
+
+
+def _to_coo(array: SparseArray) -> Any:
     """Make a coo_array, for which old versions of SciPy need two dimensions."""
     import scipy.sparse
 
+    coords = tuple(read_only(buffers["crd"]) for buffers in array._levels)
     try:
         return scipy.sparse.coo_array(
             (array.values, coords), shape=array.shape, copy=False

@@ -46,9 +46,7 @@ class Bitmap(Grid):
 
     def insert(self, view: LevelView, parent: ir.Expr, coordinate: ir.Expr) -> Located:
         position = add(mul(parent, view.extent), coordinate)
-        return Located(
-            position, setup=(view.store("mask", position, literal(True)),)
-        )
+        return Located(position, setup=(view.store("mask", position, literal(True)),))
 
     def pack(
         self,

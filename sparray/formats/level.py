@@ -43,6 +43,7 @@ __all__ = [
 
 IntArray = npt.NDArray[np.integer[Any] | np.bool_]
 
+
 class Per(Enum):
     """What a buffer of a level has one element for."""
 

@@ -315,12 +315,11 @@ def _same_in_all(role: str, table: npt.NDArray[Any]) -> IntArray:
             f"got {table.shape[1]} in each"
             + ("" if table.shape[1] != 1 else " that differ")
         )
-    return table[0]
+    common: IntArray = table[0]
+    return common
 
 
-def _used(
-    table: npt.NDArray[Any], counts: Counts, role: str
-) -> npt.NDArray[Any]:
+def _used(table: npt.NDArray[Any], counts: Counts, role: str) -> npt.NDArray[Any]:
     """Return the first elements of each row, as many as a slice uses."""
     if len(table) == 0:
         return table.reshape(-1)
@@ -345,7 +344,8 @@ def _counts_below_joined(
         if per is Per.EDGE:
             edges = buffers[role]
             ends = np.cumsum(counts)
-            return edges[ends].astype(np.int64) - edges[ends - counts]
+            below: Counts = edges[ends].astype(np.int64) - edges[ends - counts]
+            return below
     return counts * level.count(buffers, 1, extent)
 
 
@@ -360,9 +360,7 @@ def _cut_edges(edges: IntArray, counts: Counts) -> IntArray:
     return cut
 
 
-def _spread(
-    buffer: npt.NDArray[Any], counts: Counts, unused: Any
-) -> npt.NDArray[Any]:
+def _spread(buffer: npt.NDArray[Any], counts: Counts, unused: Any) -> npt.NDArray[Any]:
     """Return a buffer in which every slice has as many elements as the longest."""
     if len(counts) == 0:
         return buffer[:0]

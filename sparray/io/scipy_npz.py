@@ -5,12 +5,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sparray.convert.compressed_parts import CompressedParts, adopt_parts
 from sparray.convert.entries import convert_format, from_buffers, from_coords
-from sparray.convert.scipy_arrays import (
-    adopt_compressed,
-    interchange_format,
-    refuse_fill,
-)
+from sparray.convert.scipy_arrays import interchange_format, refuse_fill
 from sparray.errors import FileFormatError, ShapeError, SparrayError
 from sparray.formats.compressed import Compressed
 from sparray.formats.coordinates import as_shape
@@ -157,9 +154,8 @@ def _compressed(
             f"{archive.path}: expected {n_outer + 1} elements in array "
             f"'{prefix}indptr', got {len(pos)}"
         )
-    order = (0, 1) if word == "csr" else (1, 0)
     values = _flat(archive, f"{prefix}data")
-    return adopt_compressed((shape[0], shape[1]), order, pos, crd, values)
+    return adopt_parts(CompressedParts(word == "csr", pos, crd, values), shape)
 
 
 def _coordinates(

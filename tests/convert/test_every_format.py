@@ -17,6 +17,8 @@ FAMILIES = {
     "bcsr(3, 2)": "bcsr",
     "bcsr(16, 16)": "bcsr",
     "bcsc(2, 3)": "bcsc",
+    "batched_bcsr(2, 3)": "batched_bcsr",
+    "batched_bcsc(3, 2)": "batched_bcsc",
     "nm(2, 4)": "nm",
     "nm(3, 3)": "nm",
 }

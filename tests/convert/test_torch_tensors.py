@@ -37,9 +37,9 @@ def tensor(shape):
         (lambda t: t.to_sparse(1), "coo"),
         (lambda t: t.to_sparse_csr(), "csr"),
         (lambda t: t.to_sparse_csc(), "csc"),
-        (lambda t: t.to_sparse_bsr((2, 3)), "csr"),
-        (lambda t: t.to_sparse_bsc((2, 3)), "csc"),
-        (lambda t: t.to_sparse_bsr((1, 6)), "csr"),
+        (lambda t: t.to_sparse_bsr((2, 3)), "bcsr(2, 3)"),
+        (lambda t: t.to_sparse_bsc((2, 3)), "bcsc(2, 3)"),
+        (lambda t: t.to_sparse_bsr((1, 6)), "bcsr(1, 6)"),
     ],
 )
 def test_every_layout(convert, name):

@@ -342,7 +342,7 @@ def test_whatever_expressions_are_accepted_recover_every_coordinate(parts, data)
 
 
 def test_equality_is_of_structure():
-    formats = [named_format(name, 2) for name in NAMED_FORMATS]
+    formats = [named_format(n, 2) for n, f in NAMED_FORMATS.items() if f.fits(2)]
     for a, b in itertools.combinations(formats, 2):
         assert (a == b) == (str(a) == str(b))
     csr = Format([Dense(), Compressed()])

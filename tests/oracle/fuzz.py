@@ -7,8 +7,8 @@ its seed goes into ``FOUND`` of ``tests/compiler/test_oracle.py``.
 import argparse
 import sys
 
-from oracle_check import check_stages, refusal
 from batched_problems import batched_question
+from oracle_check import check_stages, refusal
 from oracle_problems import random_question
 
 

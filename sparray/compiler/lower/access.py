@@ -107,9 +107,7 @@ def _search(
     end : ir.Expr or None
         The end of the positions that have it; None where there is only one.
     """
-    level, view = ctx.level(access.tensor, depth), ctx.view(
-        access, depth, place.slices
-    )
+    level, view = ctx.level(access.tensor, depth), ctx.view(access, depth, place.slices)
     if isinstance(level, Locatable):
         return level.locate(view, place.begin, coordinate), None
     if not isinstance(level, Searchable) or not isinstance(level, PositionIterable):
@@ -126,9 +124,7 @@ def _search(
     return Located(found.position, found.found), after.position
 
 
-def _open_slice(
-    tensor: str, number: ir.Expr, ctx: Context
-) -> tuple[ir.Expr, ...]:
+def _open_slice(tensor: str, number: ir.Expr, ctx: Context) -> tuple[ir.Expr, ...]:
     """Declare where a slice begins in each buffer, given its number."""
     begins = []
     for length in slice_lengths(tensor, ctx.spec(tensor)):

@@ -90,9 +90,7 @@ def _is_dense_only(value: Expr, index: str, problem: Problem) -> bool:
     return not sparse or frozenset() in lattice(value, sparse, problem.absence)
 
 
-def _left_sparse(
-    value: Expr, indices: tuple[str, ...], problem: Problem
-) -> list[str]:
+def _left_sparse(value: Expr, indices: tuple[str, ...], problem: Problem) -> list[str]:
     """Return the indices that a result may lack values of.
 
     A slice of a batch counts as there, whatever is in it.
