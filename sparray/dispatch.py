@@ -5,7 +5,7 @@ operands' formats and dtypes → plan → kernels. All of it is remembered by (e
 formats, dtypes, size classes), so that a warm call costs one look-up.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,15 +14,20 @@ import numpy.typing as npt
 
 from sparray.expression import Expression, einsum_expression
 from sparray.formats.format import Format
+from sparray.formats.named import named_format
 from sparray.stored import IndexWidthError, Operand, Stored, dense_operand
 
 if TYPE_CHECKING:
     from sparray.execution import PlanRunner, Runner
+    from sparray.fusion import Fusion
 
 __all__ = ["evaluate", "evaluate_expression", "try_compiled"]
 
 
 Given = Operand | npt.NDArray[Any]
+
+_FEW_INDICES = 8
+"""Indices up to which nobody asks whether some could be one."""
 
 
 @dataclass(slots=True)
@@ -41,10 +46,47 @@ class _Call:
         Which of the expression's indices each of the kernel's extents is.
     """
 
-    runner: "PlanRunner"
+    runner: "PlanRunner | _FusedRunner"
     single: "Runner | None"
     operands: tuple[int, ...]
     extents: tuple[int, ...]
+
+
+@dataclass(slots=True)
+class _FusedRunner:
+    """Computes an expression of many indices as one of few.
+
+    Attributes
+    ----------
+    fusion : Fusion
+        What is computed.
+    format : Format
+        Of the result.
+    prune : bool
+        Whether a sparse result leaves out values that are zero.
+    """
+
+    fusion: "Fusion"
+    format: Format
+    prune: bool
+    is_compiled = True
+
+    def run(
+        self, operands: Mapping[str, Operand], extents: Mapping[str, int]
+    ) -> Stored:
+        """Compute the result."""
+        given, places = self.fusion.operands(operands)
+        if not self.fusion.changes_target:
+            return evaluate_expression(
+                self.fusion.expression, given, self.format, prune=self.prune
+            )
+        target = self.fusion.expression.assignment.target
+        listed = named_format("csf", len(target.indices))
+        made = evaluate_expression(
+            self.fusion.expression, given, listed, prune=self.prune
+        )
+        shape = tuple(extents[index] for index in self.fusion.target)
+        return self.fusion.result(made, places, self.format, shape)
 
 
 _calls: dict[Hashable, _Call] = {}
@@ -152,6 +194,8 @@ def _run(call: _Call, expression: Expression, operands: Sequence[Given]) -> Stor
         sizes = dict(zip(expression.indices, extents, strict=True))
         return call.runner.run(named, sizes)
     except IndexWidthError:
+        if isinstance(call.runner, _FusedRunner):
+            raise
         format = call.runner.compiled.plan.problem.output.format
         prune = call.runner.compiled.plan.problem.prune
         wide = _prepare(expression, operands, format, prune, "int64")
@@ -169,6 +213,9 @@ def _prepare(
     from sparray.execution import PlanRunner
     from sparray.planning import operands_plan
 
+    fused = _fused(expression, operands, format, prune)
+    if fused is not None:
+        return _Call(fused, None, (), ())
     compiled = operands_plan(
         expression, operands, format, prune=prune, index_dtype=index_dtype
     )
@@ -181,3 +228,31 @@ def _prepare(
     places = {index: n for n, index in enumerate(expression.indices)}
     extents = tuple(places[index] for index in single.spec.index_order)
     return _Call(runner, single, numbers, extents)
+
+
+def _fused(
+    expression: Expression,
+    operands: Sequence[Given],
+    format: Format | None,
+    prune: bool,
+) -> _FusedRunner | None:
+    """Return the way to compute an expression that has too many indices."""
+    if len(expression.indices) <= _FEW_INDICES:
+        return None
+    from sparray.fusion import fuse_indices
+    from sparray.planning import result_format
+
+    given = [
+        dense_operand(operand) if isinstance(operand, np.ndarray) else operand
+        for operand in operands
+    ]
+    if any(getattr(operand, "fill_value", 0) != 0 for operand in given):
+        return None
+    formats = {name: given[number].format for name, number in expression.operands}
+    fusion = fuse_indices(expression, formats)
+    if fusion is None:
+        return None
+    wanted = result_format(expression, given) if format is None else format
+    if fusion.changes_target and wanted.is_full:
+        return None
+    return _FusedRunner(fusion, wanted, prune)

@@ -25,7 +25,7 @@ from sparray.expression import Expression
 from sparray.formats.format import Format
 from sparray.stored import Operand, dense_operand, index_dtype
 
-__all__ = ["operands_plan", "plan_problem"]
+__all__ = ["operands_plan", "plan_problem", "result_format"]
 
 _INT32_MAX = 2**31 - 1
 _COMPILED = frozenset(
@@ -71,6 +71,12 @@ def operands_plan(
         for operand in operands
     ]
     return plan_problem(expression, given, sizes, format, prune, index_dtype)
+
+
+def result_format(expression: Expression, given: Sequence[Operand]) -> Format:
+    """Return the format of a result for which none was asked."""
+    specs = tuple((name, _spec(given[number])) for name, number in expression.operands)
+    return infer_format(expression.assignment, specs)
 
 
 def plan_problem(
