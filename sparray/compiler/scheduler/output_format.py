@@ -63,9 +63,10 @@ def infer_format(
     if shared is not None:
         return shared
     levels: list[Level] = []
-    for everywhere in full:
+    for index, everywhere in zip(target.indices, full, strict=True):
+        is_dense = everywhere and not _may_lack(merged, index, problem)
         above_dense = all(level.full for level in levels)
-        levels.append(Dense() if everywhere and above_dense else Compressed())
+        levels.append(Dense() if is_dense and above_dense else Compressed())
     if all(level.full for level in levels):
         levels[-1] = Compressed()
     return Format(levels)
@@ -74,6 +75,19 @@ def infer_format(
 def _is_full(value: Expr, index: str, problem: Problem) -> bool:
     walked, points = walked_at(value, index, problem)
     return bool(points) and (not walked or frozenset() in points)
+
+
+def _may_lack(value: Expr, index: str, problem: Problem) -> bool:
+    """Tell whether levels that are located, but not full, may lack a coordinate."""
+    found = []
+    for access in dict.fromkeys(accesses(value)):
+        spec = problem.specs[access.tensor]
+        if any(
+            level_index(spec, access, depth) == index and not level.full
+            for depth, level in enumerate(spec.format.levels)
+        ):
+            found.append(access)
+    return bool(found) and frozenset() not in lattice(value, found)
 
 
 def _is_dense_only(value: Expr, index: str, problem: Problem) -> bool:
