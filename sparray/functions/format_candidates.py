@@ -127,4 +127,7 @@ CANDIDATES: tuple[Candidate, ...] = (
         for side in BLOCK_SIZES
     ),
 )
-"""Every named format that an array may be stored in, whatever its entries."""
+"""Every named format that an array may be stored in, whatever its entries.
+
+Batched ones are none of them: they take no less than those of their matrices.
+"""

@@ -17,6 +17,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "sparray.expression",
         "sparray.planning",
         "sparray.execution",
+        "sparray.fusion",
         "sparray.sorting",
         "sparray.filler",
         "sparray.dispatch",
