@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from sparray.expression import Expression, einsum_expression
 from sparray.formats.format import Format
+from sparray.formats.level import Locatable, PositionIterable
 from sparray.formats.named import named_format
 from sparray.stored import IndexWidthError, Operand, Stored, dense_operand
 
@@ -28,6 +29,9 @@ Given = Operand | npt.NDArray[Any]
 
 _FEW_INDICES = 8
 """Indices up to which nobody asks whether some could be one."""
+_WIDE = 2**16
+"""Coordinates along a level that is searched, per slot of its array, from which on they
+are too many to look each of them up."""
 
 
 @dataclass(slots=True)
@@ -236,8 +240,13 @@ def _fused(
     format: Format | None,
     prune: bool,
 ) -> _FusedRunner | None:
-    """Return the way to compute an expression that has too many indices."""
-    if len(expression.indices) <= _FEW_INDICES:
+    """Return the way to compute an expression that has too many indices.
+
+    Or one of tables that hold little of a large extent: a kernel looks every coordinate
+    of the extent up in them.
+    """
+    tables = any(_is_wide_table(operand) for operand in operands)
+    if len(expression.indices) <= _FEW_INDICES and not tables:
         return None
     from sparray.fusion import fuse_indices
     from sparray.planning import result_format
@@ -249,10 +258,24 @@ def _fused(
     if any(getattr(operand, "fill_value", 0) != 0 for operand in given):
         return None
     formats = {name: given[number].format for name, number in expression.operands}
-    fusion = fuse_indices(expression, formats)
+    fusion = fuse_indices(expression, formats, at_once=tables)
     if fusion is None:
         return None
     wanted = result_format(expression, given) if format is None else format
     if fusion.changes_target and wanted.is_full:
         return None
     return _FusedRunner(fusion, wanted, prune)
+
+
+def _is_wide_table(operand: Given) -> bool:
+    """Tell whether looking every coordinate up takes far longer than walking."""
+    if isinstance(operand, np.ndarray) or operand.format.is_dense:
+        return False
+    format = operand.format
+    extents = format.level_extents(operand.shape)
+    return any(
+        isinstance(level, Locatable)
+        and isinstance(level, PositionIterable)
+        and extent > _WIDE * max(1, len(operand.values))
+        for level, extent in zip(format.levels, extents, strict=True)
+    )

@@ -145,7 +145,7 @@ class Fusion:
 
 
 def fuse_indices(
-    expression: Expression, formats: Mapping[str, Format]
+    expression: Expression, formats: Mapping[str, Format], *, at_once: bool = False
 ) -> Fusion | None:
     """Return an expression of fewer indices, where there are too many to compile.
 
@@ -155,6 +155,8 @@ def fuse_indices(
         What to compute.
     formats : mapping of str to Format
         Of each of its operands.
+    at_once : bool
+        Whether to number places however few the indices are, along a single one too.
 
     Returns
     -------
@@ -165,9 +167,10 @@ def fuse_indices(
     found = tuple(dict.fromkeys(accesses(value)))
     sparse = [a for a in found if not formats[a.tensor].is_dense]
     merged = [i for i in expression.indices if sum(i in a.indices for a in sparse) > 1]
-    if len(merged) <= _MOST_MERGED and len(expression.indices) <= _MOST_LOOPS:
+    few = len(merged) <= _MOST_MERGED and len(expression.indices) <= _MOST_LOOPS
+    if few and not at_once:
         return None
-    groups = _groups(expression, found, sparse)
+    groups = _groups(expression, found, sparse, 1 if at_once else 2)
     if not groups:
         return None
     target = expression.assignment.target
@@ -182,9 +185,12 @@ def fuse_indices(
 
 
 def _groups(
-    expression: Expression, found: Sequence[Access], sparse: Sequence[Access]
+    expression: Expression,
+    found: Sequence[Access],
+    sparse: Sequence[Access],
+    least: int,
 ) -> Groups:
-    """Return the indices that occur in the same places, two or more in each group."""
+    """Return the indices that occur in the same places, at least so many together."""
     assignment = expression.assignment
     reduces = [n for n in walk(assignment.value) if isinstance(n, Reduce)]
     places: dict[tuple[object, ...], list[str]] = {}
@@ -194,7 +200,7 @@ def _groups(
         key = (inside, bound, index in assignment.target.indices)
         if _can_be_places(index, inside, sparse, assignment.value):
             places.setdefault(key, []).append(index)
-    return {same[0]: tuple(same) for same in places.values() if len(same) > 1}
+    return {same[0]: tuple(same) for same in places.values() if len(same) >= least}
 
 
 def _can_be_places(

@@ -11,6 +11,7 @@ from oracle_problems import random_question
 
 import sparray as sp
 from sparray import dispatch, fusion
+from sparray.errors import KernelMemoryError
 from sparray.expression import assignment_expression
 from sparray.formats import Compressed, Format, Hashed, Singleton, named_format
 
@@ -63,26 +64,39 @@ def test_arrays_of_64_dimensions_convert_and_add(format):
     assert float(left.sum()) == left.values.sum()
 
 
-def test_shapes_whose_product_passes_int64():
-    coords = [[0, 2**62 - 1, 5], [2**62 - 1, 0, 7]]
-    made = sp.from_coords(coords, [1.0, 2.0, 3.0], (2**62, 2**62), "coo")
-    for name in (
+BLOCKED = "(i, j) -> (i // 2: compressed, i % 2: dense, j: compressed)"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
         "csf",
         "dcsc",
         "(i, j) -> (i: hashed, j: hashed)",
+        "(i, j) -> (i: compressed, j: hashed)",
         "(i, j) -> (i: compressed, j: padded)",
-        "(i, j) -> (i // 2: compressed, i % 2: dense, j: compressed)",
-        "dia",
-    ):
-        if name == "dia":
-            with pytest.raises(sp.errors.SparrayError):
-                made.to_format(name)
-            continue
-        other = made.to_format(name)
-        assert entries(other.to_format("coo")) == entries(made)
-        assert entries(other + made) == entries(made, made)
-    with pytest.raises(sp.errors.KernelMemoryError):
-        made.to_format("csr")
+    ],
+)
+def test_shapes_whose_product_passes_int64(name):
+    made = very_wide()
+    other = made.to_format(name)
+    assert entries(other.to_format("coo")) == entries(made)
+    assert entries(other + made) == entries(made, made)
+    assert entries(other * other).keys() == entries(made).keys()
+
+
+def test_shapes_of_which_not_all_positions_fit_in_memory():
+    made = very_wide()
+    blocked = made.to_format(BLOCKED)
+    assert entries(blocked.to_format("coo")) == entries(made)
+    for name in ("csr", "dia", "bitmap"):
+        with pytest.raises(KernelMemoryError):
+            made.to_format(name)
+
+
+def very_wide():
+    coords = [[0, 2**62 - 1, 5], [2**62 - 1, 0, 7]]
+    return sp.from_coords(coords, [1.0, 2.0, 3.0], (2**62, 2**62), "coo")
 
 
 def test_products_keep_what_both_have():

@@ -78,13 +78,16 @@ def _is_full(value: Expr, index: str, problem: Problem) -> bool:
 
 
 def _may_lack(value: Expr, index: str, problem: Problem) -> bool:
-    """Tell whether levels that are located, but not full, may lack a coordinate."""
+    """Tell whether levels of an index, or of a part of it, may lack a coordinate.
+
+    Located ones too, which no loop walks.
+    """
     found = []
     for access in dict.fromkeys(accesses(value)):
-        spec = problem.specs[access.tensor]
+        format = problem.specs[access.tensor].format
         if any(
-            level_index(spec, access, depth) == index and not level.full
-            for depth, level in enumerate(spec.format.levels)
+            access.indices[part.dimension] == index and not level.full
+            for part, level in zip(format.expressions, format.levels, strict=True)
         ):
             found.append(access)
     return bool(found) and frozenset() not in lattice(value, found)
