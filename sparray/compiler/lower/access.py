@@ -55,44 +55,60 @@ def advance(scope: Scope, ctx: Context) -> Scope:
 
 def _advance_one(access: Access, scope: Scope, ctx: Context) -> Scope:
     spec = ctx.spec(access.tensor)
-    place = scope.places[access]
-    depth, position, end, moved = place.depth, place.begin, place.end, False
-    slices = place.slices
-    while depth < n_levels(spec):
-        index = level_index(spec, access, depth)
-        level = ctx.level(access.tensor, depth)
-        here = coordinate(index, scope)
+    first = place = scope.places[access]
+    while place.depth < n_levels(spec):
+        here = coordinate(level_index(spec, access, place.depth), scope)
         if here is None:
             break
-        if levels.is_bound_above(spec, access, depth):
-            at = Place(depth, position, end, slices)
-            found, end = _search(access, depth, at, here, ctx)
-        elif not isinstance(level, Locatable):
-            if access.tensor == names.OUTPUT:
-                break
-            raise InternalError(
-                f"expected the loop over {index} to walk level {depth + 1} of "
-                f"{access.tensor} ({spec.format}), got a loop order that passed it"
-            )
-        elif end is not None:
-            raise UnsupportedError(
-                f"expected unique levels above a {level.name} level, got {spec.format}"
-            )
-        else:
-            found = level.locate(ctx.view(access, depth, slices), position, here)
+        located = _find(access, place, here, ctx)
+        if located is None:
+            break
+        found, end = located
         ctx.builder.emit(*found.setup)
         if found.found is not None:
             scope = replace(scope, tests=(*scope.tests, (access, found.found)))
-        position, depth, moved = found.position, depth + 1, True
-        if depth == spec.format.batch_ndim:
-            slices = _open_slice(access.tensor, position, ctx)
-            position = literal(0)
-    if not moved:
+        place = Place(place.depth + 1, found.position, end, place.slices)
+        if place.depth == spec.format.batch_ndim:
+            slices = _open_slice(access.tensor, found.position, ctx)
+            place = Place(place.depth, literal(0), slices=slices)
+    if place is first:
         return scope
-    if not isinstance(position, ir.Var | ir.Literal):
-        hint = names.position(access.tensor, depth - 1)
-        position = ctx.builder.declare(hint, position)
-    return scope.place(access, Place(depth, position, end, slices))
+    if not isinstance(place.begin, ir.Var | ir.Literal):
+        hint = names.position(access.tensor, place.depth - 1)
+        place = replace(place, begin=ctx.builder.declare(hint, place.begin))
+    return scope.place(access, place)
+
+
+def _find(
+    access: Access, place: Place, coordinate: ir.Expr, ctx: Context
+) -> tuple[Located, ir.Expr | None] | None:
+    """Find a coordinate in the level below a place; None in one that is appended to.
+
+    Returns
+    -------
+    found : Located
+        Where it is.
+    end : ir.Expr or None
+        The end of the positions that have it; None where there is only one.
+    """
+    spec, depth = ctx.spec(access.tensor), place.depth
+    level = ctx.level(access.tensor, depth)
+    if levels.is_bound_above(spec, access, depth):
+        return _search(access, depth, place, coordinate, ctx)
+    if not isinstance(level, Locatable):
+        if access.tensor == names.OUTPUT:
+            return None
+        raise InternalError(
+            f"expected the loop over {level_index(spec, access, depth)} to walk level "
+            f"{depth + 1} of {access.tensor} ({spec.format}), got a loop order that "
+            "passed it"
+        )
+    if place.end is not None:
+        raise UnsupportedError(
+            f"expected unique levels above a {level.name} level, got {spec.format}"
+        )
+    view = ctx.view(access, depth, place.slices)
+    return level.locate(view, place.begin, coordinate), None
 
 
 def _search(

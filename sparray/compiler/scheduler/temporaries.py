@@ -91,7 +91,7 @@ def can_search(format: Format) -> bool:
 def has_blocks(format: Format) -> bool:
     """Tell whether a format stores blocks: full levels around an appended one."""
     full = [level.full for level in format.levels]
-    if full.count(False) != 1:
+    if full.count(False) != 1 or format.batch_ndim:
         return False
     depth = full.index(False)
     appended = format.levels[depth]
