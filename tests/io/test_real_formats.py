@@ -23,6 +23,8 @@ NO_ARRAY = {"pyttb_invalid_type.tns"}
 PARAMETERS = {
     "bcsr": ["bcsr(2, 2)", "bcsr(3, 5)"],
     "bcsc": ["bcsc(4, 4)"],
+    "batched_bcsr": ["batched_bcsr(2, 3)"],
+    "batched_bcsc": ["batched_bcsc(3, 2)"],
     "nm": ["nm(2, 4)", "nm(4, 4)"],
 }
 MOST_BYTES = 10_000_000
@@ -67,6 +69,8 @@ def n_stored(coords, shape, name):
         return rows * int(np.bincount(row).max(initial=0))
     if key == "dia":
         return len(np.unique(coords[1] - coords[0])) * shape[0]
+    if key.startswith("batched"):
+        return n_stored_in_slices(coords, shape, numbers)
     if key in ("bcsr", "bcsc"):
         blocks = coords.copy()
         blocks[-2] //= numbers[0]
@@ -76,6 +80,19 @@ def n_stored(coords, shape, name):
         n, m = numbers
         return rows * -(-shape[-1] // m) * n
     return coords.shape[1]
+
+
+def n_stored_in_slices(coords, shape, block):
+    """Return the positions of a batch: of every slice as many as the largest has."""
+    slices = math.prod(shape[:-2])
+    if slices > MOST_BYTES:
+        return slices
+    places = coords.copy()
+    for row, size in zip(places[-2:], block, strict=bool(block)):
+        row //= size
+    places = np.unique(places, axis=1)
+    number = np.ravel_multi_index(tuple(places[:-2]), shape[:-2])
+    return slices * int(np.bincount(number).max(initial=0)) * math.prod(block)
 
 
 def n_fibres(format, shape):
