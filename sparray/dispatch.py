@@ -248,20 +248,21 @@ def _fused(
     tables = any(_is_wide_table(operand) for operand in operands)
     if len(expression.indices) <= _FEW_INDICES and not tables:
         return None
+    from sparray.compiler.scheduler.output_format import infer_format
     from sparray.fusion import fuse_indices
-    from sparray.planning import result_format
+    from sparray.planning import operand_specs
 
     given = [
         dense_operand(operand) if isinstance(operand, np.ndarray) else operand
         for operand in operands
     ]
-    if any(getattr(operand, "fill_value", 0) != 0 for operand in given):
-        return None
-    formats = {name: given[number].format for name, number in expression.operands}
-    fusion = fuse_indices(expression, formats, at_once=tables)
+    specs = operand_specs(expression, given)
+    fusion = fuse_indices(expression, specs, at_once=tables)
     if fusion is None:
         return None
-    wanted = result_format(expression, given) if format is None else format
+    wanted = format
+    if wanted is None:
+        wanted = infer_format(expression.assignment, tuple(specs.items()))
     if fusion.changes_target and wanted.is_full:
         return None
     return _FusedRunner(fusion, wanted, prune)

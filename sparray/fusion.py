@@ -14,15 +14,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sparray.compiler.cin.concretize import split_reductions
+from sparray.compiler.absence import Absence
+from sparray.compiler.cin.concretize import merged_value, split_reductions
 from sparray.compiler.index_notation.nodes import Access, Assignment, Expr, Reduce
-from sparray.compiler.index_notation.simplify import accesses, substitute
+from sparray.compiler.index_notation.simplify import accesses, is_zero
 from sparray.compiler.index_notation.traversal import (
     children,
     replace_children,
     walk,
 )
-from sparray.compiler.merge_lattice import lattice
+from sparray.compiler.loop_ir.operators import operator
+from sparray.compiler.problem import TensorSpec, absence_of
 from sparray.expression import Expression
 from sparray.formats.coordinates import (
     combine_duplicates,
@@ -145,7 +147,7 @@ class Fusion:
 
 
 def fuse_indices(
-    expression: Expression, formats: Mapping[str, Format], *, at_once: bool = False
+    expression: Expression, specs: Mapping[str, TensorSpec], *, at_once: bool = False
 ) -> Fusion | None:
     """Return an expression of fewer indices, where there are too many to compile.
 
@@ -153,7 +155,7 @@ def fuse_indices(
     ----------
     expression : Expression
         What to compute.
-    formats : mapping of str to Format
+    specs : mapping of str to TensorSpec
         Of each of its operands.
     at_once : bool
         Whether to number places however few the indices are, along a single one too.
@@ -165,12 +167,14 @@ def fuse_indices(
     """
     value = expression.assignment.value
     found = tuple(dict.fromkeys(accesses(value)))
-    sparse = [a for a in found if not formats[a.tensor].is_dense]
+    sparse = [a for a in found if not specs[a.tensor].format.is_dense]
     merged = [i for i in expression.indices if sum(i in a.indices for a in sparse) > 1]
     few = len(merged) <= _MOST_MERGED and len(expression.indices) <= _MOST_LOOPS
-    if few and not at_once:
+    zero = all(spec.fill.is_zero for spec in specs.values())
+    if (few and not at_once) or not zero or expression.missing != "zero":
         return None
-    groups = _groups(expression, found, sparse, 1 if at_once else 2)
+    absence = absence_of(tuple(specs.items()))
+    groups = _groups(expression, found, sparse, absence, 1 if at_once else 2)
     if not groups:
         return None
     target = expression.assignment.target
@@ -188,6 +192,7 @@ def _groups(
     expression: Expression,
     found: Sequence[Access],
     sparse: Sequence[Access],
+    absence: Absence,
     least: int,
 ) -> Groups:
     """Return the indices that occur in the same places, at least so many together."""
@@ -198,22 +203,22 @@ def _groups(
         inside = tuple(a for a in found if index in a.indices)
         bound = tuple(n for n, node in enumerate(reduces) if index in node.indices)
         key = (inside, bound, index in assignment.target.indices)
-        if _can_be_places(index, inside, sparse, assignment.value):
+        if not all(a in sparse and a.indices.count(index) == 1 for a in inside):
+            continue
+        terms = [assignment.value, *(reduces[n] for n in bound)]
+        if all(_is_nothing(term, inside, absence) for term in terms):
             places.setdefault(key, []).append(index)
     return {same[0]: tuple(same) for same in places.values() if len(same) >= least}
 
 
-def _can_be_places(
-    index: str, inside: Sequence[Access], sparse: Sequence[Access], value: Expr
-) -> bool:
+def _is_nothing(expr: Expr, inside: Sequence[Access], absence: Absence) -> bool:
     """Tell whether there is nothing to compute where no operand has an entry."""
-    if not all(a in sparse and a.indices.count(index) == 1 for a in inside):
-        return False
-    outer, reductions = split_reductions(value)
-    merged = substitute(
-        outer, {item.workspace: item.reduce.operand for item in reductions}
-    )
-    return frozenset() not in lattice(merged, list(inside))
+    if isinstance(expr, Reduce):
+        if operator(expr.op).identity != 0:
+            return False
+        expr = expr.operand
+    value, reductions = split_reductions(expr)
+    return is_zero(absence.without(merged_value(value, reductions), inside))
 
 
 def _fused(expr: Expr, groups: Groups) -> Expr:

@@ -25,7 +25,7 @@ from sparray.expression import Expression
 from sparray.formats.format import Format
 from sparray.stored import Operand, dense_operand, index_dtype
 
-__all__ = ["operands_plan", "plan_problem", "result_format"]
+__all__ = ["operands_plan", "operand_specs", "plan_problem"]
 
 _INT32_MAX = 2**31 - 1
 _COMPILED = frozenset(
@@ -73,10 +73,11 @@ def operands_plan(
     return plan_problem(expression, given, sizes, format, prune, index_dtype)
 
 
-def result_format(expression: Expression, given: Sequence[Operand]) -> Format:
-    """Return the format of a result for which none was asked."""
-    specs = tuple((name, _spec(given[number])) for name, number in expression.operands)
-    return infer_format(expression.assignment, specs)
+def operand_specs(
+    expression: Expression, given: Sequence[Operand]
+) -> dict[str, TensorSpec]:
+    """Return what an expression's operands are, by name."""
+    return {name: _spec(given[number]) for name, number in expression.operands}
 
 
 def plan_problem(

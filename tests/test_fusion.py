@@ -11,6 +11,7 @@ from oracle_problems import random_question
 
 import sparray as sp
 from sparray import dispatch, fusion
+from sparray.compiler.problem import TensorSpec
 from sparray.errors import KernelMemoryError
 from sparray.expression import assignment_expression
 from sparray.formats import Compressed, Format, Hashed, Singleton, named_format
@@ -136,9 +137,12 @@ def test_what_is_fused():
 
     def groups(text, **given):
         expression = assignment_expression(text)
-        formats = {n: given[expression.tensors[k]] for n, k in expression.operands}
+        specs = {
+            n: TensorSpec(given[expression.tensors[k]], "float64")
+            for n, k in expression.operands
+        }
         with mock.patch.object(fusion, "_MOST_MERGED", 0):
-            found = fusion.fuse_indices(expression, formats)
+            found = fusion.fuse_indices(expression, specs)
         return None if found is None else list(found.groups.values())
 
     text = "C[i,j,k] = A[i,j,k] + B[i,j,k]"

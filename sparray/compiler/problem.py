@@ -12,7 +12,7 @@ from sparray.compiler.index_notation.printer import print_assignment
 from sparray.compiler.loop_ir.dtypes import numpy_dtype
 from sparray.formats.format import Format
 
-__all__ = ["Problem", "TensorSpec", "result_spec"]
+__all__ = ["Problem", "TensorSpec", "absence_of", "result_spec"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class Problem:
     @property
     def absence(self) -> Absence:
         """What the operands are where they store nothing."""
-        return _absence(self.operands)
+        return absence_of(self.operands)
 
     @property
     def constant(self) -> Expr | None:
@@ -102,14 +102,15 @@ def result_spec(
     for a result all of whose entries are stored. One that depends on scalars is known
     only when the kernel runs; no kernel's code depends on its result's fill value.
     """
-    constant = _absence(operands).constant(value)
+    constant = absence_of(operands).constant(value)
     if not isinstance(constant, Literal):
         return given
     fill = np.asarray(constant.value).astype(numpy_dtype(given.dtype))
     return replace(given, fill=fill_of(fill[()]))
 
 
-def _absence(operands: tuple[tuple[str, TensorSpec], ...]) -> Absence:
+def absence_of(operands: tuple[tuple[str, TensorSpec], ...]) -> Absence:
+    """Return what operands are where they store nothing."""
     return Absence(
         {name: spec.dtype for name, spec in operands},
         {name: spec.fill for name, spec in operands if not spec.format.is_dense},

@@ -90,7 +90,7 @@ def _may_lack(value: Expr, index: str, problem: Problem) -> bool:
             for part, level in zip(format.expressions, format.levels, strict=True)
         ):
             found.append(access)
-    return bool(found) and frozenset() not in lattice(value, found)
+    return bool(found) and frozenset() not in lattice(value, found, problem.absence)
 
 
 def _is_dense_only(value: Expr, index: str, problem: Problem) -> bool:
