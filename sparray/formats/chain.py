@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from sparray.formats.level import Level, PositionIterable
+from sparray.formats.level import Arrangeable, Arranging, Level, PositionIterable
 from sparray.formats.level_expression import LevelExpression
 
 __all__ = ["broken_link"]
@@ -28,6 +28,11 @@ def broken_link(
         if misplaced is not None:
             return index, misplaced
         parent = levels[index - 1] if index else None
+        if isinstance(level, Arranging) and not isinstance(parent, Arrangeable):
+            return index, (
+                f"a {level.name} level needs a level above it that it can arrange, "
+                f"as a permuted one, got {level} below {parent or 'no level'}"
+            )
         if parent is not None and not parent.unique:
             problem = _below_nonunique(level, parent)
             if problem is not None:

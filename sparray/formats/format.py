@@ -174,6 +174,11 @@ class Format:
         return tuple(dict.fromkeys(mentioned))
 
     @property
+    def dimension_names(self) -> list[str]:
+        """The names of dimensions in the format's string."""
+        return _names(self.ndim)
+
+    @property
     def transposed(self) -> "Format":
         """The format that has the same buffers when the dimensions are reversed."""
         return _permute(self, tuple(reversed(range(self.ndim))))
@@ -271,7 +276,7 @@ class Format:
         return self._hash
 
     def __str__(self) -> str:
-        names = _names(self.ndim)
+        names = self.dimension_names
         levels = (
             f"{expression.text(names)}: {level}"
             for expression, level in zip(self.expressions, self.levels, strict=True)

@@ -3,9 +3,11 @@
 from sparray.formats.bitmap import Bitmap
 from sparray.formats.compressed import Compressed
 from sparray.formats.dense import Dense
+from sparray.formats.grouped import Grouped
 from sparray.formats.hashed import Hashed
 from sparray.formats.level import Level
 from sparray.formats.padded import Padded
+from sparray.formats.permuted import Permuted
 from sparray.formats.range import Range
 from sparray.formats.singleton import Singleton
 from sparray.formats.structured import Structured
@@ -23,6 +25,8 @@ LEVEL_TYPES: dict[str, type[Level]] = {
         Padded,
         Structured,
         Hashed,
+        Permuted,
+        Grouped,
     )
 }
 """Level type by the word that names it; a new level type is one line here."""

@@ -131,6 +131,12 @@ def _(node: ir.Search, support: Support) -> str:
     return f"sp_search_{element.code}({', '.join(args)})"
 
 
+@expression.register
+def _(node: ir.Lookup, support: Support) -> str:
+    name = support.table(node.table)
+    return f"(<int64_t>{name}[{index_of(node.index, support)}])"
+
+
 def index_of(node: ir.Expr, support: Support) -> str:
     """Return an expression where brackets or commas enclose it already."""
     text = expression(node, support)
