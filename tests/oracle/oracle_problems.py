@@ -12,10 +12,19 @@ from oracle_check import Question
 
 from sparray.convert import array, from_buffers, from_coords
 from sparray.formats import Compressed, Dense, Format, Singleton
+from sparray.formats.level import Arrangeable, Arranging
 from sparray.formats.named import named_format
+from sparray.formats.packing import count_positions, pack_coordinates
 from sparray.sparse_array import SparseArray
 
-__all__ = ["EXTENTS", "random_array", "random_format", "random_question", "widened"]
+__all__ = [
+    "EXTENTS",
+    "arranged_array",
+    "random_array",
+    "random_format",
+    "random_question",
+    "widened",
+]
 
 LETTERS = "ijkl"
 EXTENTS = (0, 1, 1, 2, 2, 3, 3, 4, 5)
@@ -32,7 +41,7 @@ def random_format(
         order = tuple(range(ndim))
     kind = rng.integers(0, 13)
     if kind >= 10:
-        return named_format(str(rng.choice(_parts_and_slots(ndim))), ndim)
+        return named_format(str(rng.choice(_parts_and_slots(ndim, output))), ndim)
     if ndim == 0 or kind == 0:
         return Format([Dense()] * ndim, order)
     if kind <= 2:
@@ -50,13 +59,16 @@ def random_format(
     return Format(levels, order)
 
 
-def _parts_and_slots(ndim: int) -> list[str]:
+def _parts_and_slots(ndim: int, output: bool) -> list[str]:
     """Return the named formats whose levels store parts of dimensions, or slots."""
     names = {0: ["dense"], 1: ["bitmap", "dense"]}.get(ndim)
     if names is None:
         names = ["bcsr(2, 3)", "bcsr(2, 2)", "ell", "bitmap"]
     if ndim == 2:
         names += ["bcsc(1, 2)", "bcsc(3, 2)", "dia", "dia"]
+    if ndim >= 2 and not output:
+        # As results they would have to fit: `arranged_array` makes operands that do.
+        names += ["nmg(1, 2, 1)", "nmg(2, 3, 1)", "nmg(1, 3, 2)"]
     return names
 
 
@@ -87,6 +99,9 @@ def random_array(
     if format.is_dense:
         dense = random_values(rng, size, dtype).reshape(shape)
         return _odd_layout(rng, dense) if rng.random() < 0.7 else array(dense, format)
+    if any(isinstance(level, Arranging) for level in format.levels):
+        made = arranged_array(rng, shape, format, dtype)
+        return widened(made) if rng.random() < 0.3 else made
     density = rng.choice([0.0, 0.2, 0.5, 1.0])
     chosen = np.flatnonzero(rng.random(size) < density)
     if len(shape) and shape[0] > 1 and rng.random() < 0.3:
@@ -103,6 +118,23 @@ def random_array(
     if not format.is_sorted:
         made = _shuffled(rng, made)
     return widened(made) if rng.random() < 0.3 else made
+
+
+def arranged_array(
+    rng: np.random.Generator, shape: tuple[int, ...], format: Format, dtype: str
+) -> SparseArray:
+    """Return an array whose fibres are arranged at random; half its values are zero."""
+    none = np.empty((len(shape), 0), np.int64)
+    levels, values = pack_coordinates(format, shape, none, np.empty(0, dtype))
+    extents = format.level_extents(shape)
+    for level, extent, buffers in zip(format.levels, extents, levels, strict=True):
+        if isinstance(level, Arrangeable):
+            table = buffers["crd"].reshape(-1, extent)
+            buffers["crd"] = rng.permuted(table, axis=1).reshape(-1)
+    n_values = count_positions(format, shape, levels)
+    values = random_values(rng, n_values, dtype)
+    values[rng.random(n_values) < 0.5] = 0
+    return from_buffers(format, shape, levels, values)
 
 
 def _shuffled(rng: np.random.Generator, made: SparseArray) -> SparseArray:

@@ -23,6 +23,7 @@ from sparray.compiler.scheduler.loop_order import (
     constraints,
     first_reduction,
 )
+from sparray.compiler.scheduler.ordering import takes_any_order
 from sparray.compiler.scheduler.shape import (
     Shape,
     late_indices,
@@ -122,11 +123,14 @@ def _judge(
         return None
     late = late_indices(order, reduced)
     before = order[: first_reduction(order, reduced)]
-    if set(late) & set(names.wholes(before)):
+    adds_in_place = choice.way is Assembly.INSERT and shape.copies
+    if set(late) & set(names.wholes(before)) and not adds_in_place:
         # Some parts of an index stand before a sum and some in it: a workspace over
         # the index would be emptied for each of the former.
         return None
     if late and not _can_be_late(late, shape, choice, problem):
+        return None
+    if not takes_any_order(order, shape, choice, problem):
         return None
     cost = nest_cost(shape.merged, order, problem, statistics)
     leaves = estimate_loops(shape.merged, order, problem, statistics)

@@ -1,6 +1,6 @@
 """Plan a problem: one kernel, or several with temporaries between them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 
@@ -21,6 +21,7 @@ from sparray.compiler.scheduler.decision import Reason, decide
 from sparray.compiler.scheduler.factor import factor_invariants
 from sparray.compiler.scheduler.nested import inner_reduction, replace_expression
 from sparray.compiler.scheduler.options import Option, options, result_entries
+from sparray.compiler.scheduler.ordering import is_walkable
 from sparray.compiler.scheduler.output_format import infer_format
 from sparray.compiler.scheduler.statistics import Statistics
 from sparray.compiler.scheduler.steps import (
@@ -213,11 +214,20 @@ def _with_spec(problem: Problem, name: str, spec: TensorSpec) -> Problem:
 
 
 def _sort_operands(planner: _Planner) -> None:
-    """Replace operands whose levels are not ordered by sorted ones."""
+    """Replace operands whose levels are not ordered by sorted ones.
+
+    Not those that a single kernel walks as they are.
+    """
     problem = planner.problem
     read = {access.tensor for access in accesses(problem.assignment.value)}
-    for name, spec in problem.operands:
-        if spec.format.is_sorted or name not in read:
+    unsorted = {
+        name: spec
+        for name, spec in problem.operands
+        if not spec.format.is_sorted and name in read
+    }
+    walked = _walked_unsorted(problem, unsorted, planner.statistics)
+    for name, spec in unsorted.items():
+        if name in walked:
             continue
         source = planner.bindings[name]
         if not is_coordinate_list(spec.format):
@@ -247,6 +257,29 @@ def _width_once_sorted(name: str, spec: TensorSpec, problem: Problem) -> str:
         if access.tensor == name
     )
     return problem.output.index_dtype if held else spec.index_dtype
+
+
+def _walked_unsorted(
+    problem: Problem, unsorted: Mapping[str, TensorSpec], statistics: Statistics
+) -> frozenset[str]:
+    """Return the operands that need not be sorted, the others being sorted."""
+    if inner_reduction(problem.assignment.value) is not None:
+        return frozenset()
+
+    def fits(walked: Collection[str]) -> bool:
+        operands = tuple(
+            (name, sorted_spec(spec) if name in unsorted and name not in walked else spec)
+            for name, spec in problem.operands
+        )
+        changed = replace(problem, operands=operands)
+        return best_candidate(changed, statistics) is not None
+
+    found = [
+        name
+        for name, spec in unsorted.items()
+        if is_walkable(spec.format) and fits([name])
+    ]
+    return frozenset(found if len(found) < 2 or fits(found) else ())
 
 
 def _compute(planner: _Planner, problem: Problem, result: str) -> None:
