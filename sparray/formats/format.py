@@ -11,7 +11,7 @@ import numpy.typing as npt
 from sparray.errors import FormatError
 from sparray.formats import remapping
 from sparray.formats.chain import broken_link
-from sparray.formats.level import Level
+from sparray.formats.level import Level, Locatable
 from sparray.formats.level_expression import Dimension, LevelExpression
 from sparray.formats.parser import is_name, parse_levels
 
@@ -166,6 +166,17 @@ class Format:
     def is_sorted(self) -> bool:
         """Entries are stored in lexicographic order of their levels' coordinates."""
         return all(level.ordered for level in self.levels)
+
+    @property
+    def is_walkable(self) -> bool:
+        """Loops can visit each entry once without sorting them first.
+
+        No coordinate is repeated, and those in no order are walked, not searched for.
+        """
+        return self.unique and all(
+            level.ordered or (level.unique and not isinstance(level, Locatable))
+            for level in self.levels
+        )
 
     @property
     def dimension_order(self) -> tuple[int, ...]:

@@ -84,9 +84,7 @@ def match_columns(
         holds = ~(entries[columns][example] @ ~patterns.T)
         key = local * len(types) + number
         supply = np.bincount(key, minlength=len(here) * len(types))
-        flow = _Flow(
-            holds, supply.reshape(len(here), len(types)), room[here]
-        )
+        flow = _Flow(holds, supply.reshape(len(here), len(types)), room[here])
         try:
             flow.solve()
         except UnmatchedError as error:

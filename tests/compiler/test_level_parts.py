@@ -84,7 +84,9 @@ def test_every_stage(text, format):
         check_stages(Question(text, given))
 
 
-@pytest.mark.parametrize("format", ["bcsr(2, 3)", "dia", "nm(2, 4)", "nmg(2, 4, 1)", "bitmap"])
+@pytest.mark.parametrize(
+    "format", ["bcsr(2, 3)", "dia", "nm(2, 4)", "nmg(2, 4, 1)", "bitmap"]
+)
 def test_compiled_products(format):
     known = operands((9, 11), format)
     dense = known["A"].todense()

@@ -19,6 +19,8 @@ FAMILIES = {
     "bcsc(2, 3)": "bcsc",
     "nm(2, 4)": "nm",
     "nm(3, 3)": "nm",
+    "nmg(2, 2, 1)": "nmg",
+    "nmg(3, 3, 2)": "nmg",
 }
 SHAPES = [
     (7,),

@@ -5,14 +5,24 @@ import torch
 
 import sparray.torch as spt
 
-FORMATS = ("bcsr(2, 3)", "bcsc(2, 2)", "dia", "ell", "bitmap", "nm(2, 4)")
+FORMATS = (
+    "bcsr(2, 3)",
+    "bcsc(2, 2)",
+    "dia",
+    "ell",
+    "bitmap",
+    "nm(2, 4)",
+    "nmg(1, 3, 1)",
+)
 
 
 def matrix(format):
-    """Return a 9 × 11 matrix; at most 2 entries in each 4 of a row."""
+    """Return a 9 × 11 matrix; few enough entries for each format."""
     torch.manual_seed(0)
     dense = torch.rand(9, 11, dtype=torch.float64) + 0.5
     kept = torch.rand(9, 11) < 0.4
+    if format.startswith("nmg"):
+        kept = torch.eye(3, dtype=torch.bool).flip(0).tile(3, 4)[:, :11]
     for start in range(0, 11, 4):
         part = kept[:, start : start + 4]
         kept[:, start : start + 4] = part & (part.cumsum(1) <= 2)

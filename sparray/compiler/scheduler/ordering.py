@@ -11,21 +11,9 @@ from sparray.compiler.schedule.assemble import Assembly
 from sparray.compiler.scheduler.assembly import Choice, walked_at
 from sparray.compiler.scheduler.loop_order import first_reduction
 from sparray.compiler.scheduler.shape import Shape
-from sparray.formats.format import Format
 from sparray.formats.level import Level, Locatable
 
-__all__ = ["is_walkable", "takes_any_order"]
-
-
-def is_walkable(format: Format) -> bool:
-    """Tell whether loops can walk a format whose coordinates are in no order.
-
-    They can if each coordinate comes once, and is walked and not searched for.
-    """
-    return format.unique and all(
-        level.ordered or (level.unique and not isinstance(level, Locatable))
-        for level in format.levels
-    )
+__all__ = ["takes_any_order"]
 
 
 def takes_any_order(

@@ -10,7 +10,6 @@ from sparray.compiler.index_notation.simplify import accesses, substitute
 from sparray.compiler.merge_lattice import lattice
 from sparray.compiler.problem import Problem, TensorSpec
 from sparray.compiler.scheduler.assembly import walked_at
-from sparray.compiler.scheduler.ordering import is_walkable
 from sparray.formats.compressed import Compressed
 from sparray.formats.dense import Dense
 from sparray.formats.format import Format
@@ -114,4 +113,4 @@ def _shared_format(value: Expr, target: Access, problem: Problem) -> Format | No
     if len(found) > 1 and any(level.bounded for level in format.levels):
         # A level of n entries in m holds one operand's, not two operands' together.
         return None
-    return format if is_walkable(format) else None
+    return format if format.is_walkable else None

@@ -21,7 +21,6 @@ from sparray.compiler.scheduler.decision import Reason, decide
 from sparray.compiler.scheduler.factor import factor_invariants
 from sparray.compiler.scheduler.nested import inner_reduction, replace_expression
 from sparray.compiler.scheduler.options import Option, options, result_entries
-from sparray.compiler.scheduler.ordering import is_walkable
 from sparray.compiler.scheduler.output_format import infer_format
 from sparray.compiler.scheduler.statistics import Statistics
 from sparray.compiler.scheduler.steps import (
@@ -268,7 +267,10 @@ def _walked_unsorted(
 
     def fits(walked: Collection[str]) -> bool:
         operands = tuple(
-            (name, sorted_spec(spec) if name in unsorted and name not in walked else spec)
+            (
+                name,
+                sorted_spec(spec) if name in unsorted and name not in walked else spec,
+            )
             for name, spec in problem.operands
         )
         changed = replace(problem, operands=operands)
@@ -277,7 +279,7 @@ def _walked_unsorted(
     found = [
         name
         for name, spec in unsorted.items()
-        if is_walkable(spec.format) and fits([name])
+        if spec.format.is_walkable and fits([name])
     ]
     return frozenset(found if len(found) < 2 or fits(found) else ())
 
