@@ -149,6 +149,8 @@ class Grouped(PositionIterable, Arranging):
                 f"{self.name} level: expected a number of positions below 2**63, "
                 f"got {n_parents} * {extent} * {self.n}"
             )
+        if not n_columns:
+            return np.empty((n_parents, extent), dtype=np.int64)
         columns = parents * extent + coordinates
         distinct = np.flatnonzero(first_of_runs(columns, below, merge=True))
         starts = np.flatnonzero(np.diff(columns[distinct], prepend=-1))

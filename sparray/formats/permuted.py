@@ -72,8 +72,15 @@ class Permuted(PositionIterable, Arrangeable):
         extent: int,
         index_dtype: npt.DTypeLike,
     ) -> Packed:
-        n_positions = self.check_size(n_parents, extent)
-        crd = np.tile(np.arange(extent, dtype=index_dtype), n_parents)
+        n_positions = n_parents * extent
+        if n_positions > sys.maxsize:
+            raise KernelMemoryError(
+                f"{self.name} level: expected a number of positions below 2**63, "
+                f"got {n_parents} * {extent}"
+            )
+        # Neither of the two factors needs memory where the other one is 0.
+        every = np.arange(extent if n_positions else 0, dtype=index_dtype)
+        crd = np.tile(every, n_parents if n_positions else 0)
         return Packed({"crd": crd}, parents * extent + coordinates, n_positions)
 
     def pack_arranged(
@@ -83,6 +90,8 @@ class Permuted(PositionIterable, Arrangeable):
         coordinates: npt.NDArray[np.int64],
         index_dtype: npt.DTypeLike,
     ) -> Packed:
+        if not arrangement.size:
+            return Packed({"crd": np.empty(0, index_dtype)}, parents, 0)
         n_parents, extent = arrangement.shape
         places = np.empty_like(arrangement)
         fibres = np.arange(n_parents)[:, np.newaxis]
@@ -91,20 +100,12 @@ class Permuted(PositionIterable, Arrangeable):
         crd = arrangement.reshape(-1).astype(index_dtype)
         return Packed({"crd": crd}, positions, arrangement.size)
 
-    def check_size(self, n_parents: int, extent: int) -> int:
-        n_positions = n_parents * extent
-        if n_positions > sys.maxsize:
-            raise KernelMemoryError(
-                f"{self.name} level: expected a number of positions below 2**63, "
-                f"got {n_parents} * {extent}"
-            )
-        return n_positions
-
     def unpack(
         self, buffers: Mapping[str, IntArray], n_parents: int, extent: int
     ) -> Unpacked:
-        parents = np.repeat(np.arange(n_parents, dtype=np.int64), extent)
-        return Unpacked(parents, buffers["crd"].astype(np.int64))
+        crd = buffers["crd"].astype(np.int64)
+        parents = np.arange(n_parents if len(crd) else 0, dtype=np.int64)
+        return Unpacked(np.repeat(parents, extent if len(crd) else 0), crd)
 
     def check(
         self,
@@ -115,6 +116,8 @@ class Permuted(PositionIterable, Arrangeable):
     ) -> int:
         (crd,) = take_buffers(self, buffers)
         check_index_buffer("crd", crd, n_parents * extent)
+        if not len(crd):
+            return 0
         outside = np.flatnonzero((crd < 0) | (crd >= extent))
         if len(outside):
             at = int(outside[0])

@@ -207,6 +207,20 @@ def test_positions_that_no_integer_counts():
         sp.from_coords([[0], [0]], [1.0], (2**62, 2**62), "nmg(2, 4, 1)")
 
 
+@pytest.mark.parametrize("shape", [(0, 5), (5, 0), (0, 0), (0, 2**62), (2**50, 0)])
+@pytest.mark.parametrize("name", ["nmg(2, 4, 3)", "nmg(1, 2, 1000000000000000)"])
+def test_nothing_takes_no_memory(shape, name):
+    made = sp.from_coords(np.empty((2, 0), int), [], shape, name)
+    assert made.nnz == 0
+    assert len(made.levels[2]["crd"]) == 0
+    again = sp.from_buffers(made.format, shape, made.levels, made.values)
+    assert again.to_coords()[0].shape == (2, 0)
+    alone = "(i, j) -> (i: dense, j: permuted)"
+    made = sp.from_coords(np.empty((2, 0), int), [], shape, alone)
+    again = sp.from_buffers(alone, shape, made.levels, made.values)
+    assert again.to_coords()[0].shape == (2, 0)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("n", "m", "g"), [(1, 10, 16), (2, 4, 16), (4, 8, 4)])
 @pytest.mark.parametrize("share", [0.6, 1.0])

@@ -11,8 +11,8 @@ import numpy as np
 from oracle_check import Question
 
 from sparray.convert import array, from_buffers, from_coords
-from sparray.formats import Compressed, Dense, Format, Singleton
-from sparray.formats.level import Arrangeable, Arranging
+from sparray.formats import Compressed, Dense, Format, Permuted, Singleton
+from sparray.formats.level import Arrangeable
 from sparray.formats.named import named_format
 from sparray.formats.packing import count_positions, pack_coordinates
 from sparray.sparse_array import SparseArray
@@ -52,7 +52,7 @@ def random_format(
     if kind <= 7:
         return Format(_list_levels(ndim, bool(rng.random() < 0.8)), order)
     if kind == 8 and not output:
-        return Format(_list_levels(ndim, True, ordered=False), order)
+        return Format(_unordered_levels(rng, ndim), order)
     levels: list[Any] = [Dense() if rng.random() < 0.4 else Compressed() for _ in order]
     if kind == 9 and ndim >= 2 and rng.random() < 0.5:
         levels[-2:] = [Compressed(unique=False), Singleton()]
@@ -70,6 +70,19 @@ def _parts_and_slots(ndim: int, output: bool) -> list[str]:
         # As results they would have to fit: `arranged_array` makes operands that do.
         names += ["nmg(1, 2, 1)", "nmg(2, 3, 1)", "nmg(1, 3, 2)"]
     return names
+
+
+def _unordered_levels(rng: np.random.Generator, ndim: int) -> list[Any]:
+    """Return the levels of a format that is unordered, somewhere or throughout."""
+    if rng.random() < 0.5:
+        return _list_levels(ndim, True, ordered=False)
+    last = Permuted() if rng.random() < 0.4 else Compressed(ordered=False)
+    outer = (
+        Dense() if isinstance(last, Permuted) or rng.random() < 0.6 else Compressed()
+    )
+    if isinstance(last, Permuted) and rng.random() < 0.4:
+        outer = Permuted()
+    return [*[outer] * (ndim - 1), last]
 
 
 def _list_levels(ndim: int, unique: bool, ordered: bool = True) -> list[Any]:
@@ -99,7 +112,7 @@ def random_array(
     if format.is_dense:
         dense = random_values(rng, size, dtype).reshape(shape)
         return _odd_layout(rng, dense) if rng.random() < 0.7 else array(dense, format)
-    if any(isinstance(level, Arranging) for level in format.levels):
+    if any(isinstance(level, Arrangeable) for level in format.levels):
         made = arranged_array(rng, shape, format, dtype)
         return widened(made) if rng.random() < 0.3 else made
     density = rng.choice([0.0, 0.2, 0.5, 1.0])
@@ -138,11 +151,21 @@ def arranged_array(
 
 
 def _shuffled(rng: np.random.Generator, made: SparseArray) -> SparseArray:
-    """Put the entries of a coordinate list in another order."""
+    """Put the entries of a coordinate list, or of the last level, in another order."""
     order = rng.permutation(len(made.values))
-    levels = [
+    changed = made._levels
+    if made.format.levels[-1].unique and not made.format.levels[-1].branchless:
+        # Below unique levels each fibre for itself.
+        fibres = np.repeat(
+            np.arange(len(made._levels[-1]["pos"]) - 1),
+            np.diff(made._levels[-1]["pos"]),
+        )
+        order = order[np.argsort(fibres[order], kind="stable")]
+        changed = made._levels[-1:]
+    levels = [*made._levels[: len(made._levels) - len(changed)]]
+    levels += [
         {role: b[order] if role == "crd" else b for role, b in level.items()}
-        for level in made._levels
+        for level in changed
     ]
     return from_buffers(made.format, made.shape, levels, made.values[order])
 
