@@ -41,7 +41,7 @@ def random_format(
         order = tuple(range(ndim))
     kind = rng.integers(0, 13)
     if kind >= 10:
-        return named_format(str(rng.choice(_parts_and_slots(ndim, output))), ndim)
+        return named_format(str(rng.choice(_parts_and_slots(ndim))), ndim)
     if ndim == 0 or kind == 0:
         return Format([Dense()] * ndim, order)
     if kind <= 2:
@@ -52,37 +52,35 @@ def random_format(
     if kind <= 7:
         return Format(_list_levels(ndim, bool(rng.random() < 0.8)), order)
     if kind == 8 and not output:
-        return Format(_unordered_levels(rng, ndim), order)
+        return Format(_list_levels(ndim, True, ordered=False), order)
     levels: list[Any] = [Dense() if rng.random() < 0.4 else Compressed() for _ in order]
     if kind == 9 and ndim >= 2 and rng.random() < 0.5:
         levels[-2:] = [Compressed(unique=False), Singleton()]
     return Format(levels, order)
 
 
-def _parts_and_slots(ndim: int, output: bool) -> list[str]:
+def _parts_and_slots(ndim: int) -> list[str]:
     """Return the named formats whose levels store parts of dimensions, or slots."""
     names = {0: ["dense"], 1: ["bitmap", "dense"]}.get(ndim)
     if names is None:
         names = ["bcsr(2, 3)", "bcsr(2, 2)", "ell", "bitmap"]
     if ndim == 2:
         names += ["bcsc(1, 2)", "bcsc(3, 2)", "dia", "dia"]
-    if ndim >= 2 and not output:
-        # As results they would have to fit: `arranged_array` makes operands that do.
-        names += ["nmg(1, 2, 1)", "nmg(2, 3, 1)", "nmg(1, 3, 2)"]
     return names
 
 
-def _unordered_levels(rng: np.random.Generator, ndim: int) -> list[Any]:
-    """Return the levels of a format that is unordered, somewhere or throughout."""
-    if rng.random() < 0.5:
-        return _list_levels(ndim, True, ordered=False)
+def unordered_format(rng: np.random.Generator, ndim: int) -> Format:
+    """Return a format that is unordered, somewhere or throughout, but no list."""
+    if ndim >= 2 and rng.random() < 0.5:
+        # As results they would have to fit: `arranged_array` makes operands that do.
+        names = ["nmg(1, 2, 1)", "nmg(2, 3, 1)", "nmg(1, 3, 2)"]
+        return named_format(str(rng.choice(names)), ndim)
     last = Permuted() if rng.random() < 0.4 else Compressed(ordered=False)
-    outer = (
-        Dense() if isinstance(last, Permuted) or rng.random() < 0.6 else Compressed()
-    )
-    if isinstance(last, Permuted) and rng.random() < 0.4:
-        outer = Permuted()
-    return [*[outer] * (ndim - 1), last]
+    outer: list[Any] = [Dense(), Permuted()]
+    if not isinstance(last, Permuted):
+        outer = [Dense(), Compressed()]
+    levels = [outer[rng.integers(0, 2)]] * (ndim - 1)
+    return Format([*levels, last], rng.permutation(ndim).tolist())
 
 
 def _list_levels(ndim: int, unique: bool, ordered: bool = True) -> list[Any]:
@@ -141,7 +139,7 @@ def arranged_array(
     levels, values = pack_coordinates(format, shape, none, np.empty(0, dtype))
     extents = format.level_extents(shape)
     for level, extent, buffers in zip(format.levels, extents, levels, strict=True):
-        if isinstance(level, Arrangeable):
+        if isinstance(level, Arrangeable) and len(buffers["crd"]):
             table = buffers["crd"].reshape(-1, extent)
             buffers["crd"] = rng.permuted(table, axis=1).reshape(-1)
     n_values = count_positions(format, shape, levels)
@@ -199,8 +197,11 @@ def _odd_layout(rng: np.random.Generator, dense: np.ndarray) -> np.ndarray:
 class _Maker:
     """One random expression in the making."""
 
-    def __init__(self, rng: np.random.Generator) -> None:
+    def __init__(
+        self, rng: np.random.Generator, unordered: np.random.Generator | None
+    ) -> None:
         self.rng = rng
+        self.unordered = unordered
         self.extents = {i: int(rng.choice(EXTENTS)) for i in LETTERS}
         if rng.random() < 0.5:
             self.extents = {i: max(1, n) for i, n in self.extents.items()}
@@ -263,6 +264,8 @@ class _Maker:
         for name in self.names:
             indices = self.shapes[name]
             format = random_format(self.rng, len(indices))
+            if self.unordered is not None and indices and self.unordered.random() < 0.4:
+                format = unordered_format(self.unordered, len(indices))
             dtype = self.dtype
             if self.rng.random() < 0.15:
                 dtype = str(self.rng.choice(DTYPES))
@@ -271,10 +274,10 @@ class _Maker:
         return tuple(made)
 
 
-def random_question(seed: int) -> Question:
-    """Return the problem of a seed."""
+def random_question(seed: int, *, unordered: bool = False) -> Question:
+    """Return the problem of a seed; with some operands in no order, if asked for."""
     rng = np.random.default_rng(seed)
-    maker = _Maker(rng)
+    maker = _Maker(rng, np.random.default_rng([seed, 1]) if unordered else None)
     text, kept = _einsum(maker) if rng.random() < 0.4 else _assignment(maker)
     format = None
     if rng.random() < 0.6:
