@@ -110,7 +110,8 @@ def _blocks(side: int, dimension: int) -> Callable[[PatternStatistics], int | No
 
 def _nm(n: int, m: int) -> Callable[[PatternStatistics], int | None]:
     def n_bytes(s: PatternStatistics) -> int | None:
-        if not s.ndim or s.fullest_runs[m] > n:
+        # Of those that fit, the one with the least room to spare.
+        if not s.ndim or not n // 2 < max(1, s.fullest_runs[m]) <= n:
             return None
         slots = s.n_fibres * -(-s.shape[-1] // m) * n
         return slots * (1 + s.value_bytes)
