@@ -119,7 +119,7 @@ def _judge(
 ) -> Candidate | None:
     reduced = frozenset(shape.reduced)
     choice = choose_assembly(shape.merged, order, reduced, problem)
-    if choice.way is None:
+    if choice.way is None or not takes_any_order(order, shape, choice, problem):
         return None
     late = late_indices(order, reduced)
     before = order[: first_reduction(order, reduced)]
@@ -129,8 +129,6 @@ def _judge(
         # the index would be emptied for each of the former.
         return None
     if late and not _can_be_late(late, shape, choice, problem):
-        return None
-    if not takes_any_order(order, shape, choice, problem):
         return None
     cost = nest_cost(shape.merged, order, problem, statistics)
     leaves = estimate_loops(shape.merged, order, problem, statistics)

@@ -1,6 +1,6 @@
 """Plan a problem: one kernel, or several with temporaries between them."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 
@@ -40,6 +40,7 @@ from sparray.compiler.scheduler.temporaries import (
     temporary_format,
     without_blocks,
 )
+from sparray.compiler.scheduler.unsorted import walked_unsorted
 from sparray.errors import UnsupportedError
 from sparray.formats.format import Format
 from sparray.formats.named import named_format
@@ -224,7 +225,7 @@ def _sort_operands(planner: _Planner) -> None:
         for name, spec in problem.operands
         if not spec.format.is_sorted and name in read
     }
-    walked = _walked_unsorted(problem, unsorted, planner.statistics)
+    walked = walked_unsorted(problem, unsorted, planner.statistics)
     for name, spec in unsorted.items():
         if name in walked:
             continue
@@ -256,32 +257,6 @@ def _width_once_sorted(name: str, spec: TensorSpec, problem: Problem) -> str:
         if access.tensor == name
     )
     return problem.output.index_dtype if held else spec.index_dtype
-
-
-def _walked_unsorted(
-    problem: Problem, unsorted: Mapping[str, TensorSpec], statistics: Statistics
-) -> frozenset[str]:
-    """Return the operands that need not be sorted, the others being sorted."""
-    if inner_reduction(problem.assignment.value) is not None:
-        return frozenset()
-
-    def fits(walked: Collection[str]) -> bool:
-        operands = tuple(
-            (
-                name,
-                sorted_spec(spec) if name in unsorted and name not in walked else spec,
-            )
-            for name, spec in problem.operands
-        )
-        changed = replace(problem, operands=operands)
-        return best_candidate(changed, statistics) is not None
-
-    found = [
-        name
-        for name, spec in unsorted.items()
-        if spec.format.is_walkable and fits([name])
-    ]
-    return frozenset(found if len(found) < 2 or fits(found) else ())
 
 
 def _compute(planner: _Planner, problem: Problem, result: str) -> None:
