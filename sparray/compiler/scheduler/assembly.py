@@ -25,7 +25,6 @@ from sparray.compiler.scheduler.temporaries import (
     is_coordinate_list,
 )
 from sparray.formats.format import Format
-from sparray.formats.level import Locatable
 from sparray.formats.level_expression import Quotient
 
 __all__ = [

@@ -5,13 +5,13 @@ from collections.abc import Iterator, Sequence
 from sparray.compiler import names
 from sparray.compiler.index_notation.nodes import Access
 from sparray.compiler.index_notation.simplify import accesses
-from sparray.compiler.levels import level_index
+from sparray.compiler.levels import is_bound_above, level_index
 from sparray.compiler.problem import Problem
 from sparray.compiler.schedule.assemble import Assembly
 from sparray.compiler.scheduler.assembly import Choice, walked_at
 from sparray.compiler.scheduler.loop_order import first_reduction
 from sparray.compiler.scheduler.shape import Shape
-from sparray.formats.level import Level, Locatable
+from sparray.formats.level import Locatable
 
 __all__ = ["takes_any_order"]
 
@@ -40,8 +40,13 @@ def takes_any_order(
     sorted, stands in between. Coordinates that come more than once, and not side by
     side, are for a result that can have them more than once.
     """
-    for access, level, index in _unordered(shape, problem):
-        if not level.unique and problem.output.format.unique:
+    for access, depth in _unordered(shape, problem):
+        spec = problem.specs[access.tensor]
+        index = level_index(spec, access, depth)
+        if is_bound_above(spec, access, depth):
+            # It is searched by halves.
+            return False
+        if not spec.format.levels[depth].unique and problem.output.format.unique:
             return False
         values = [shape.merged]
         if index in shape.reduced:
@@ -57,13 +62,12 @@ def takes_any_order(
     return True
 
 
-def _unordered(shape: Shape, problem: Problem) -> Iterator[tuple[Access, Level, str]]:
-    """Yield each level that is walked in no order, with its access and its loop."""
+def _unordered(shape: Shape, problem: Problem) -> Iterator[tuple[Access, int]]:
+    """Yield each level in no order that is walked or searched: access and depth."""
     for access in dict.fromkeys(accesses(shape.merged)):
-        spec = problem.specs[access.tensor]
-        for depth, level in enumerate(spec.format.levels):
+        for depth, level in enumerate(problem.specs[access.tensor].format.levels):
             if not level.ordered and not isinstance(level, Locatable):
-                yield access, level, level_index(spec, access, depth)
+                yield access, depth
 
 
 def _is_appended(index: str, choice: Choice, problem: Problem) -> bool:
