@@ -270,9 +270,16 @@ def _compute(planner: _Planner, problem: Problem, result: str) -> None:
     value, reductions = split_reductions(problem.assignment.value)
     if _may_split(problem, value, reductions):
         split = planner.branch()
-        _split(split, problem, value, reductions, result)
-        if best is None or split.cost < best.cost:
-            best = split
+        try:
+            _split(split, problem, value, reductions, result)
+        except UnsupportedError:
+            # A part may walk an operand in no order beside a temporary: as a whole the
+            # problem needed no order.
+            if best is None:
+                raise
+        else:
+            if best is None or split.cost < best.cost:
+                best = split
     if best is None:
         raise UnsupportedError(
             "expected an expression that sparray can schedule, got\n"

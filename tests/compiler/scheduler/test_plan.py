@@ -276,3 +276,15 @@ def test_an_unordered_unique_level_is_walked_in_a_product():
 def test_a_transposed_pattern_is_inherited():
     (schedule,) = schedules("ij->ji", CSR, format="csc")
     assert schedule.endswith("assemble(inherit from A)")
+
+
+def test_a_sum_is_split_off_only_where_the_rest_needs_no_order():
+    loose = "(i) -> (i: compressed(unordered))"
+    levels = [{"pos": np.array([0, 2]), "crd": np.array([3, 1])}]
+    p = sp.from_buffers(loose, (4,), levels, np.array([2.0, 5.0]))
+    q = sp.from_coords([[0, 2]], [1.0, 3.0], (3,), "csf")
+    found = sp.compute("Y[k] = P[k] * Q[j] - P[k]", P=p, Q=q, format="dense")
+    assert np.array_equal(found, [0, 15, 0, 6])
+    a, x, z = arranged(), np.arange(24.0), np.arange(8.0)
+    found = sp.compute("y[i] = A[i,j] * x[j] + z[i]", A=a, x=x, z=z)
+    assert np.array_equal(found, a.todense() @ x + z)
