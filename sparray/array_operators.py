@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import numpy.typing as npt
 
+from sparray.compiler.loop_ir.dtypes import weakly_promoted
+from sparray.compiler.loop_ir.operators import OPERATORS
 from sparray.dispatch import evaluate_expression
 from sparray.errors import DTypeError, ShapeError, UnsupportedError
 from sparray.expression import Expression, assignment_expression
@@ -15,7 +17,13 @@ if TYPE_CHECKING:
     from sparray.sparse_array import SparseArray
     from sparray.stored import Operand
 
-__all__ = ["ArrayOperators", "elementwise", "matmul_text"]
+__all__ = [
+    "ArrayOperators",
+    "apply_binary",
+    "apply_unary",
+    "elementwise",
+    "matmul_text",
+]
 
 _MATMUL = {
     (2, 2): "C[i,j] = A[i,k] * B[k,j]",
@@ -23,6 +31,7 @@ _MATMUL = {
     (1, 2): "C[j] = A[k] * B[k,j]",
     (1, 1): "C = A[k] * B[k]",
 }
+_COMPARISONS = frozenset({"lt", "le", "gt", "ge", "eq", "ne"})
 _LETTERS = "ijklmnopqrstuvwxyz"
 
 
@@ -42,7 +51,7 @@ def matmul_text(left: int, right: int) -> str:
     return text
 
 
-def elementwise(symbol: str, left: int, right: int) -> Expression:
+def elementwise(op: str, left: int, right: int) -> Expression:
     """Return the expression of a binary operator with NumPy's broadcasting.
 
     A dimension that one operand lacks is broadcast; one of extent 1 is not: it has to
@@ -53,7 +62,7 @@ def elementwise(symbol: str, left: int, right: int) -> Expression:
     target = ",".join(indices)
     a = ",".join(indices[ndim - left :])
     b = ",".join(indices[ndim - right :])
-    return assignment_expression(f"C[{target}] = A[{a}] {symbol} B[{b}]")
+    return assignment_expression(f"C[{target}] = {op}(A[{a}], B[{b}])")
 
 
 class ArrayOperators:
@@ -72,31 +81,120 @@ class ArrayOperators:
         return _matmul(other, self)
 
     def __add__(self, other: Any) -> Any:
-        return _binary("+", self, other)
+        return apply_binary("add", self, other)
 
     def __radd__(self, other: Any) -> Any:
-        return _binary("+", other, self)
+        return apply_binary("add", other, self)
 
     def __sub__(self, other: Any) -> Any:
-        return _binary("-", self, other)
+        return apply_binary("sub", self, other)
 
     def __rsub__(self, other: Any) -> Any:
-        return _binary("-", other, self)
+        return apply_binary("sub", other, self)
 
     def __mul__(self, other: Any) -> Any:
-        return _binary("*", self, other)
+        return apply_binary("mul", self, other)
 
     def __rmul__(self, other: Any) -> Any:
-        return _binary("*", other, self)
+        return apply_binary("mul", other, self)
 
     def __truediv__(self, other: Any) -> Any:
-        return _binary("/", self, other)
+        return apply_binary("div", self, other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return apply_binary("div", other, self)
+
+    def __floordiv__(self, other: Any) -> Any:
+        return apply_binary("floor_divide", self, other)
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        return apply_binary("floor_divide", other, self)
+
+    def __mod__(self, other: Any) -> Any:
+        return apply_binary("remainder", self, other)
+
+    def __rmod__(self, other: Any) -> Any:
+        return apply_binary("remainder", other, self)
+
+    def __pow__(self, other: Any) -> Any:
+        if type(other) is int and other == 2:
+            return apply_unary("square", self)
+        return apply_binary("pow", self, other)
+
+    def __rpow__(self, other: Any) -> Any:
+        return apply_binary("pow", other, self)
+
+    def __and__(self, other: Any) -> Any:
+        return apply_binary("bitwise_and", self, other)
+
+    def __rand__(self, other: Any) -> Any:
+        return apply_binary("bitwise_and", other, self)
+
+    def __or__(self, other: Any) -> Any:
+        return apply_binary("bitwise_or", self, other)
+
+    def __ror__(self, other: Any) -> Any:
+        return apply_binary("bitwise_or", other, self)
+
+    def __xor__(self, other: Any) -> Any:
+        return apply_binary("bitwise_xor", self, other)
+
+    def __rxor__(self, other: Any) -> Any:
+        return apply_binary("bitwise_xor", other, self)
+
+    def __lshift__(self, other: Any) -> Any:
+        return apply_binary("left_shift", self, other)
+
+    def __rlshift__(self, other: Any) -> Any:
+        return apply_binary("left_shift", other, self)
+
+    def __rshift__(self, other: Any) -> Any:
+        return apply_binary("right_shift", self, other)
+
+    def __rrshift__(self, other: Any) -> Any:
+        return apply_binary("right_shift", other, self)
+
+    def __lt__(self, other: Any) -> Any:
+        return apply_binary("lt", self, other)
+
+    def __le__(self, other: Any) -> Any:
+        return apply_binary("le", self, other)
+
+    def __gt__(self, other: Any) -> Any:
+        return apply_binary("gt", self, other)
+
+    def __ge__(self, other: Any) -> Any:
+        return apply_binary("ge", self, other)
+
+    # By element, as of NumPy arrays: so an array has no hash either.
+    def __eq__(self, other: object) -> Any:
+        return apply_binary("eq", self, other)
+
+    def __ne__(self, other: object) -> Any:
+        return apply_binary("ne", self, other)
+
+    __hash__ = None  # type: ignore[assignment]
 
     def __neg__(self) -> Any:
-        return _unary("-", self)
+        return apply_unary("neg", self)
+
+    def __pos__(self) -> Any:
+        return apply_unary("positive", self)
 
     def __abs__(self) -> Any:
-        return _unary("abs", self)
+        return apply_unary("abs", self)
+
+    def __invert__(self) -> Any:
+        return apply_unary("bitwise_invert", self)
+
+    def __bool__(self) -> bool:
+        array = cast("SparseArray", self)
+        if array.size != 1:
+            raise ShapeError(
+                "truth of an array: expected one element, got one of shape "
+                f"{array.shape}; compare, then reduce by sparray.compute and any or all"
+            )
+        return bool(array.todense().reshape(())[()])
 
     def sum(
         self,
@@ -146,31 +244,79 @@ def _matmul(left: Any, right: Any) -> Any:
     return _wrap(assignment_expression(text), [a, b])
 
 
-def _binary(symbol: str, left: Any, right: Any) -> Any:
+def apply_binary(op: str, left: Any, right: Any) -> Any:
+    """Apply a binary operator to operands of which one is a SparseArray.
+
+    Parameters
+    ----------
+    op : str
+        A row of the operator table.
+    left, right : SparseArray, ndarray, SciPy array, nested lists or number
+        The operands; a Python number takes the dtype of the other one.
+
+    Returns
+    -------
+    SparseArray or ndarray
+        NotImplemented for an operand that is no array.
+    """
     a, b = _as_operand(left), _as_operand(right)
     if a is None or b is None:
         return NotImplemented
-    a, b = _weak(left, a, b), _weak(right, b, a)
-    _check_broadcast(symbol, a.shape, b.shape)
-    return _wrap(elementwise(symbol, len(a.shape), len(b.shape)), [a, b])
+    a, b = _weak(op, left, a, b), _weak(op, right, b, a)
+    if op == "pow":
+        _check_exponents(a, b)
+    _check_broadcast(op, a.shape, b.shape)
+    return _wrap(elementwise(op, len(a.shape), len(b.shape)), [a, b])
 
 
-def _weak(given: Any, operand: Any, other: Any) -> Any:
+def apply_unary(op: str, operand: Any) -> Any:
+    """Apply a unary operator to a SparseArray."""
+    ndim = operand.ndim
+    if ndim > len(_LETTERS):
+        indices = ",".join(f"i{n}" for n in range(ndim))
+    else:
+        indices = ",".join(_LETTERS[:ndim])
+    text = f"C[{indices}] = {op}(A[{indices}])"
+    return _wrap(assignment_expression(text), [operand])
+
+
+def _weak(op: str, given: Any, operand: Any, other: Any) -> Any:
     """Return a Python number with the dtype that it has next to an array."""
     if isinstance(given, bool | int | float | complex) and not isinstance(
         given, np.generic
     ):
-        dtype = np.result_type(other.values.dtype, given)
+        dtype = weakly_promoted(_dtype(other), given)
         try:
             return np.asarray(given, dtype)
         except OverflowError:
+            if op in _COMPARISONS:
+                # It is larger or smaller than whatever the array holds.
+                return np.asarray(given)
             raise DTypeError(
                 f"operand: expected a number that {dtype} can hold, got {given}"
             ) from None
     return operand
 
 
-def _check_broadcast(symbol: str, a: tuple[int, ...], b: tuple[int, ...]) -> None:
+def _dtype(operand: Any) -> np.dtype[Any]:
+    return operand.dtype  # type: ignore[no-any-return]
+
+
+def _check_exponents(base: Any, exponent: Any) -> None:
+    """Refuse negative powers of integers, as NumPy does."""
+    if _dtype(exponent).kind != "i" or _dtype(base).kind not in "biu":
+        return
+    sparse = isinstance(exponent, ArrayOperators)
+    values = [cast(Any, exponent).values, exponent.fill_value] if sparse else [exponent]
+    if any(np.any(np.asarray(value) < 0) for value in values):
+        raise DTypeError(
+            "pow: expected exponents of integers that are not negative, got a negative "
+            "one; convert the base to float64 first"
+        )
+
+
+def _check_broadcast(op: str, a: tuple[int, ...], b: tuple[int, ...]) -> None:
+    symbol = OPERATORS[op].symbol or op
     for extent, other in zip(reversed(a), reversed(b), strict=False):
         if extent != other and 1 in (extent, other):
             raise UnsupportedError(
@@ -181,13 +327,3 @@ def _check_broadcast(symbol: str, a: tuple[int, ...], b: tuple[int, ...]) -> Non
             raise ShapeError(
                 f"{symbol}: expected shapes that broadcast together, got {a} and {b}"
             )
-
-
-def _unary(function: str, operand: Any) -> Any:
-    ndim = operand.ndim
-    if ndim > len(_LETTERS):
-        indices = ",".join(f"i{n}" for n in range(ndim))
-    else:
-        indices = ",".join(_LETTERS[:ndim])
-    call = f"-A[{indices}]" if function == "-" else f"{function}(A[{indices}])"
-    return _wrap(assignment_expression(f"C[{indices}] = {call}"), [operand])

@@ -24,6 +24,7 @@ from sparray.compiler.schedule.assemble import Assembly
 from sparray.compiler.scheduler.steps import PackStep, SortStep, Step
 from sparray.compiler.scheduler.temporaries import is_coordinate_list
 from sparray.errors import InternalError, KernelMemoryError
+from sparray.filler import Filler
 from sparray.formats.packing import (
     LevelBuffers,
     pack_coordinates,
@@ -60,6 +61,7 @@ class Runner:
         statement = decision.statement
         self.parallel = isinstance(statement, Forall) and statement.parallel
         self.keeps_entries = _keeps_entries(self.problem, self.way)
+        self.filler = Filler(self.problem)
         self.no_levels: LevelBuffers = ({},) * self.output.format.ndim
         self.kernel: LoadedKernel | None = load_kernel(spec.key, self._make)
         order = spec.index_order
@@ -105,18 +107,26 @@ class Runner:
             size = 1
             for extent in shape:
                 size *= extent
-            values = self._allocate(size)
+            fill = self.filler.fill(operands) if self.zeroed else 0
+            values = self._allocate(size, fill, self.zeroed)
             self._call(names.FILL, operands, (values,), extents)
             return Stored(self.output.format, shape, self.no_levels, values)
         if self.way is Assembly.INHERIT and self.source is not None:
             source = operands[self.source]
-            values = self._allocate(len(source.values))
+            fill = self.filler.fill(operands)
+            values = self._allocate(len(source.values), fill, self.zeroed)
             self._call(names.FILL, operands, [values], extents)
-            return Stored(self.output.format, shape, source._levels, values)
+            format = self.output.format
+            return Stored(format, shape, source._levels, values, fill)
         return self._run_two_phases(operands, extents, shape, owned)
 
-    def _allocate(self, size: int) -> npt.NDArray[Any]:
-        return _zeros(size, self.dtype) if self.zeroed else _empty(size, self.dtype)
+    def _allocate(self, size: int, fill: Any, filled: bool) -> npt.NDArray[Any]:
+        if filled and fill == 0:
+            return _zeros(size, self.dtype)
+        values = _empty(size, self.dtype)
+        if filled:
+            values.fill(fill)
+        return values
 
     def _run_two_phases(
         self,
@@ -164,11 +174,11 @@ class Runner:
         below = level_extents[len(levels) :]
         levels += [{} for _ in below]
         # A block has room for what is not stored; without blocks all is written.
-        allocate = _zeros if below else _empty
-        values = allocate(totals[-1] * _product(below), self.dtype)
+        fill = self.filler.fill(operands)
+        values = self._allocate(totals[-1] * _product(below), fill, bool(below))
         made = [buffer for level in levels for buffer in level.values()]
         self._call(names.FILL, operands, [*made, values, *counts], extents)
-        return Stored(format, shape, tuple(levels), values)
+        return Stored(format, shape, tuple(levels), values, fill)
 
     def _keep_entries(
         self,
@@ -183,7 +193,8 @@ class Runner:
         leaf = {"pos": ends.astype(index_dtype), "crd": crd}
         prefix: LevelBuffers = ({},) * located_prefix(self.output)
         values = source.values if owned else source.values.copy()
-        return Stored(self.output.format, shape, (*prefix, leaf), values)
+        made = (*prefix, leaf)
+        return Stored(self.output.format, shape, made, values, source.fill_value)
 
     def _offsets(
         self, counts: npt.NDArray[np.int64], units: int, chunks: int
@@ -342,10 +353,11 @@ def _pack(source: Operand, step: PackStep) -> Stored:
     coords, values = unpack_coordinates(
         source.format, source.shape, source._levels, source.values
     )
+    fill = source.fill_value
     levels, packed = pack_coordinates(
-        step.spec.format, source.shape, coords, values, 0, step.spec.index_dtype
+        step.spec.format, source.shape, coords, values, fill, step.spec.index_dtype
     )
-    return Stored(step.spec.format, source.shape, levels, packed)
+    return Stored(step.spec.format, source.shape, levels, packed, fill)
 
 
 def _zeros(size: int, dtype: npt.DTypeLike) -> npt.NDArray[Any]:

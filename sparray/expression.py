@@ -39,12 +39,16 @@ class Expression:
         The user's tensors in the order in which operands are given.
     operands : tuple of (str, int)
         Each of the assignment's operands and which given one it reads.
+    missing : {"zero", "fill"}
+        What a product with an entry that is not stored, and zero, is: zero whatever
+        the other factor is, or what IEEE arithmetic makes of it.
     """
 
     text: str
     assignment: "Assignment"
     tensors: tuple[str, ...]
     operands: tuple[tuple[str, int], ...]
+    missing: str = "zero"
 
     def extents(self, operands: Sequence[Shaped]) -> list[int]:
         """Return each index's extent, on which all given operands must agree.
@@ -110,29 +114,33 @@ class Expression:
 
 
 @lru_cache(maxsize=4096)
-def einsum_expression(subscripts: str, n_operands: int) -> Expression:
+def einsum_expression(
+    subscripts: str, n_operands: int, missing: str = "zero"
+) -> Expression:
     """Return the expression of an einsum string."""
     # Imported when there is something to parse: `import sparray` is to be quick.
     from sparray.compiler.index_notation.einsum import parse_einsum
 
-    return _expression(subscripts, parse_einsum(subscripts, n_operands))
+    return _expression(subscripts, parse_einsum(subscripts, n_operands), missing)
 
 
 @lru_cache(maxsize=4096)
-def assignment_expression(text: str) -> Expression:
+def assignment_expression(text: str, missing: str = "zero") -> Expression:
     """Return the expression of ``"C[i,j] = A[i,k] * B[k,j]"``."""
     from sparray.compiler.index_notation.parser import parse_assignment
 
-    return _expression(text, parse_assignment(text))
+    return _expression(text, parse_assignment(text), missing)
 
 
-def _expression(text: str, stated: "Assignment") -> Expression:
+def _expression(text: str, stated: "Assignment", missing: str) -> Expression:
     from sparray.compiler.index_notation.canonical import (
         canonicalize,
         separate_accesses,
     )
     from sparray.compiler.index_notation.verify import verify
 
+    if missing not in ("zero", "fill"):
+        raise ExpressionError(f"missing: expected 'zero' or 'fill', got {missing!r}")
     verify(stated)
     renamed, renaming = canonicalize(stated)
     users = {canonical: user for user, canonical in renaming.tensors.items()}
@@ -143,4 +151,4 @@ def _expression(text: str, stated: "Assignment") -> Expression:
     operands = tuple(
         (name, tensors.index(users[tensor])) for name, tensor in reads.items()
     )
-    return Expression(text, assignment, tensors, operands)
+    return Expression(text, assignment, tensors, operands, missing)

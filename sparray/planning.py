@@ -8,17 +8,18 @@ import numpy.typing as npt
 
 from sparray._kernels.targets import host_target
 from sparray.compiler import names
+from sparray.compiler.absence import fill_of
 from sparray.compiler.index_notation.dtypes import result_dtype
-from sparray.compiler.index_notation.nodes import Access
+from sparray.compiler.index_notation.exact import without_annihilators
+from sparray.compiler.index_notation.nodes import Assignment
 from sparray.compiler.pipeline import CompiledPlan, compile_problem
-from sparray.compiler.problem import Problem, TensorSpec
+from sparray.compiler.problem import Problem, TensorSpec, result_spec
 from sparray.compiler.scheduler.output_format import infer_format
 from sparray.compiler.scheduler.statistics import Statistics, bucket
 from sparray.errors import (
     DTypeError,
     ExpressionError,
     SparrayError,
-    UnsupportedError,
 )
 from sparray.expression import Expression
 from sparray.formats.format import Format
@@ -30,7 +31,8 @@ _INT32_MAX = 2**31 - 1
 _COMPILED = frozenset(
     {
         *(f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)),
-        *("bool", "float32", "float64", "complex64", "complex128"),
+        *("bool", "float16", "bfloat16", "float32", "float64"),
+        *("complex64", "complex128"),
     }
 )
 
@@ -83,13 +85,17 @@ def plan_problem(
     _check_operands(expression, given)
     specs = tuple((name, _spec(given[number])) for name, number in expression.operands)
     dtypes = {name: spec.dtype for name, spec in specs}
+    assignment = expression.assignment
     try:
-        dtype = result_dtype(expression.assignment.value, dtypes)
+        dtype = result_dtype(assignment.value, dtypes)
+        if expression.missing == "fill":
+            exact = without_annihilators(assignment.value, dtypes)
+            assignment = Assignment(assignment.target, exact)
     except SparrayError as error:
         raise type(error)(f"{expression.text}: {error}") from error
     if format is None:
-        format = infer_format(expression.assignment, specs)
-    ndim = len(expression.assignment.target.indices)
+        format = infer_format(assignment, specs)
+    ndim = len(assignment.target.indices)
     if format.ndim != ndim:
         raise ExpressionError(
             f"{expression.text}: expected a format of {ndim} dimensions, got {format}"
@@ -100,7 +106,8 @@ def plan_problem(
         if _no_buffers(format)
         else TensorSpec(format, dtype, wide)
     )
-    problem = Problem(expression.assignment, specs, output, prune)
+    output = result_spec(assignment.value, specs, output)
+    problem = Problem(assignment, specs, output, prune)
     positions = {
         name: _positions(given[number]) for name, number in expression.operands
     }
@@ -112,7 +119,6 @@ def plan_problem(
 
 
 def _check_operands(expression: Expression, given: Sequence[Operand]) -> None:
-    copies = isinstance(expression.assignment.value, Access)
     for number, operand in enumerate(given):
         name = expression.tensors[number]
         dtype = operand.values.dtype.name
@@ -121,19 +127,14 @@ def _check_operands(expression: Expression, given: Sequence[Operand]) -> None:
                 f"{expression.text}: expected a dtype that kernels are compiled for "
                 f"({', '.join(sorted(_COMPILED))}), got {dtype} in {name}"
             )
-        fill = getattr(operand, "fill_value", 0)
-        if not copies and not fill == 0:
-            raise UnsupportedError(
-                f"{expression.text}: expected operands with fill value 0, got {fill} "
-                f"in {name}"
-            )
 
 
 def _spec(operand: Operand) -> TensorSpec:
     dtype = operand.values.dtype.name
     if _no_buffers(operand.format):
         return TensorSpec(operand.format, dtype)
-    return TensorSpec(operand.format, dtype, index_dtype(operand).name)
+    fill = fill_of(operand.fill_value)
+    return TensorSpec(operand.format, dtype, index_dtype(operand).name, fill)
 
 
 def _no_buffers(format: Format) -> bool:

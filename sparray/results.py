@@ -26,5 +26,5 @@ def wrap_result(
         result.shape,
         result._levels,
         result.values,
-        result.values.dtype.type(0),
+        result.values.dtype.type(result.fill_value),
     )

@@ -80,7 +80,7 @@ def _listed(
             pos = level["pos"].astype(wanted.index_dtype, copy=False)
             buffers = {"pos": pos, **buffers}
         levels.append(buffers)
-    return Stored(wanted.format, source.shape, tuple(levels), values)
+    return Stored(wanted.format, source.shape, tuple(levels), values, source.fill_value)
 
 
 @dataclass(frozen=True, slots=True)

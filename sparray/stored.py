@@ -42,6 +42,10 @@ class Operand(Protocol):
         """Stored values, one-dimensional."""
 
     @property
+    def fill_value(self) -> Any:
+        """What every entry is that is not stored."""
+
+    @property
     def _levels(self) -> LevelBuffers:
         """Buffers of each level by role."""
 
@@ -69,7 +73,9 @@ def operand_key(
     """
     size = n_values.bit_length() // 6
     extent = max(shape, default=0).bit_length() // 6
-    return format, dtype, indices, size, extent, bool(fill_value == 0)
+    # As bytes NaN is equal to itself, which it is not as a number.
+    fill = 0 if fill_value == 0 else np.asarray(fill_value).tobytes()
+    return format, dtype, indices, size, extent, fill
 
 
 @cache
@@ -90,6 +96,7 @@ class Stored:
     shape: tuple[int, ...]
     _levels: LevelBuffers
     values: npt.NDArray[Any]
+    fill_value: Any = 0
     _cached: tuple[int, ...] | None = field(default=None, repr=False)
 
     @property
@@ -109,7 +116,7 @@ class Stored:
             self.values.dtype,
             index_dtype(self),
             len(self.values),
-            0,
+            self.fill_value,
         )
 
     def as_ndarray(self) -> npt.NDArray[Any]:

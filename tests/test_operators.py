@@ -141,3 +141,31 @@ def test_operators_without_dimensions():
     same(a * 2.0, np.float64(6.0))
     same(a + sp.array(1.0), np.float64(4.0))
     same(a.sum(), 3.0)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int64", "uint8"])
+def test_integer_division_ends_no_process(dtype):
+    info = np.iinfo(dtype)
+    values = np.array([[info.min, info.max, 7, 0], [info.min, 1, 7, 3]], dtype)
+    divisor = np.array([[-1, 0, 0, 0], [0, -1, -2, 2]]).astype(dtype)
+    a = sp.array(values, "csr")
+    with np.errstate(all="ignore"):
+        same(a // divisor, values // divisor)
+        same(a % divisor, values % divisor)
+        same(a // 0, values // 0)
+    shifts = np.abs(divisor.astype("int64")).astype(dtype) * 31
+    same(a << shifts, values << shifts)
+    same(a >> shifts, values >> shifts)
+
+
+def test_operators_keep_arrays_sparse():
+    a, b = sp.array(A), sp.array(B)
+    for found, expected, fill in (
+        (a + 1, A + 1, 1), (2 - b, 2 - B, 2), (a == b, A == B, True),
+        (a <= 0, A <= 0, True), (a**2, A**2, 0), (2**a, 2**A, 1), (a // 2, A // 2, 0),
+        (a % 2, A % 2, 0), (+a, A, 0), (~(a > b), ~(A > B), True),
+    ):  # fmt: skip
+        assert isinstance(found, sp.SparseArray)
+        assert found.fill_value == fill
+        assert found.nnz <= a.nnz + b.nnz
+        same(found, expected)

@@ -5,11 +5,13 @@ operands, and returns the seed of its operand, or None where that is 0. With com
 values a holomorphic operator multiplies by the conjugate of its derivative.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from sparray.compiler.index_notation.nodes import Apply, Expr, Literal
 from sparray.compiler.loop_ir.operators import OPERATORS
+from sparray.errors import UnsupportedError
 
 __all__ = ["Rule", "Rules"]
 
@@ -17,6 +19,13 @@ Rule = Callable[..., Expr | None]
 
 _ONE = Literal(1)
 _TWO = Literal(2)
+_LOG2 = Literal(math.log(2))
+_LOG10 = Literal(math.log(10))
+_STEPS = frozenset(
+    "sign floor ceil trunc round floor_divide floor_over bitwise_and bitwise_or "
+    "bitwise_xor bitwise_invert left_shift right_shift".split()
+)
+"""Operators that are constant but for jumps, or take integers alone."""
 
 
 def _apply(op: str, *operands: Expr) -> Apply:
@@ -30,36 +39,115 @@ class Rules:
     is_complex: bool = False
 
     def of(self, op: str) -> tuple[Rule, ...]:
-        """Return the rule of each operand; operators without one are constant."""
-        table: dict[str, tuple[Rule, ...]] = {
+        """Return the rule of each operand.
+
+        Raises
+        ------
+        UnsupportedError
+            If the operator has no derivative here.
+        """
+        if OPERATORS[op].result == "bool" or op in _STEPS:
+            return (_constant,) * OPERATORS[op].arity
+        table = {**self._arithmetic(), **self._functions(), **self._inverses()}
+        if op not in table:
+            raise UnsupportedError(f"expected a differentiable operator, got {op!r}")
+        return table[op]
+
+    def _arithmetic(self) -> dict[str, tuple[Rule, ...]]:
+        product: tuple[Rule, ...] = (
+            lambda s, a, b: self._times(s, b),
+            lambda s, a, b: self._times(s, a),
+        )
+        quotient = (lambda s, a, b: self._over(s, b), self._divisor)
+        remainder = (
+            lambda s, a, b: s,
+            lambda s, a, b: _apply("neg", self._times(s, _apply("floor_divide", a, b))),
+        )
+        return {
             "add": (lambda s, a, b: s, lambda s, a, b: s),
             "sub": (lambda s, a, b: s, lambda s, a, b: _apply("neg", s)),
             "neg": (lambda s, a: _apply("neg", s),),
-            "mul": (
-                lambda s, a, b: self._times(s, b),
-                lambda s, a, b: self._times(s, a),
-            ),
-            "div": (lambda s, a, b: self._over(s, b), self._divisor),
+            "positive": (lambda s, a: s,),
+            "mul": product,
+            "times": product,
+            "div": quotient,
+            "over": quotient,
+            "remainder": remainder,
+            "modulo": remainder,
             "pow": (self._base, self._exponent),
+            "square": (lambda s, a: self._times(s, _apply("mul", _TWO, a)),),
+            "reciprocal": (
+                lambda s, a: _apply("neg", self._over(s, _apply("mul", a, a))),
+            ),
             "max": _extremum("ge", "gt"),
             "min": _extremum("le", "lt"),
             "abs": (lambda s, a: _apply("mul", s, _apply("sign", a)),),
             "relu": (lambda s, a: _apply("mul", s, _apply("gt", a, Literal(0))),),
+            "conj": (lambda s, a: self._conj(s),),
+            "real": (lambda s, a: _apply("real", s) if self.is_complex else s,),
+            "imag": (self._imag,),
+            "hypot": (
+                lambda s, a, b: _apply("div", _apply("mul", s, a), _hypot(a, b)),
+                lambda s, a, b: _apply("div", _apply("mul", s, b), _hypot(a, b)),
+            ),
+            "atan2": (
+                lambda s, a, b: _apply("div", _apply("mul", s, b), _squares(a, b)),
+                lambda s, a, b: _apply(
+                    "neg", _apply("div", _apply("mul", s, a), _squares(a, b))
+                ),
+            ),
+            "logaddexp": (
+                lambda s, a, b: _apply("mul", s, _share(a, b)),
+                lambda s, a, b: _apply("mul", s, _share(b, a)),
+            ),
+        }
+
+    def _functions(self) -> dict[str, tuple[Rule, ...]]:
+        return {
             "exp": (lambda s, a: self._times(s, _apply("exp", a)),),
             "expm1": (lambda s, a: self._times(s, _apply("exp", a)),),
+            "exp2": (
+                lambda s, a: self._times(s, _apply("mul", _LOG2, _apply("exp2", a))),
+            ),
             "log": (lambda s, a: self._over(s, a),),
+            "log2": (lambda s, a: self._over(s, _apply("mul", _LOG2, a)),),
+            "log10": (lambda s, a: self._over(s, _apply("mul", _LOG10, a)),),
             "log1p": (lambda s, a: self._over(s, _apply("add", _ONE, a)),),
             "sqrt": (
                 lambda s, a: self._over(s, _apply("mul", _TWO, _apply("sqrt", a))),
             ),
             "sin": (lambda s, a: self._times(s, _apply("cos", a)),),
             "cos": (lambda s, a: _apply("neg", self._times(s, _apply("sin", a))),),
-            "tanh": (self._tanh,),
-            "conj": (lambda s, a: self._conj(s),),
-            "real": (lambda s, a: _apply("real", s) if self.is_complex else s,),
-            "imag": (self._imag,),
+            "tan": (
+                lambda s, a: self._times(
+                    s, _apply("add", _ONE, _square(_apply("tan", a)))
+                ),
+            ),
+            "sinh": (lambda s, a: self._times(s, _apply("cosh", a)),),
+            "cosh": (lambda s, a: self._times(s, _apply("sinh", a)),),
+            "tanh": (
+                lambda s, a: self._times(
+                    s, _apply("sub", _ONE, _square(_apply("tanh", a)))
+                ),
+            ),
         }
-        return table.get(op, (_constant,) * OPERATORS[op].arity)
+
+    def _inverses(self) -> dict[str, tuple[Rule, ...]]:
+        def over_root(sign: str, first: Expr, second: Expr) -> Expr:
+            return _apply("sqrt", _apply(sign, first, second))
+
+        return {
+            "asin": (lambda s, a: self._over(s, over_root("sub", _ONE, _square(a))),),
+            "acos": (
+                lambda s, a: _apply(
+                    "neg", self._over(s, over_root("sub", _ONE, _square(a)))
+                ),
+            ),
+            "atan": (lambda s, a: self._over(s, _apply("add", _ONE, _square(a))),),
+            "asinh": (lambda s, a: self._over(s, over_root("add", _square(a), _ONE)),),
+            "acosh": (lambda s, a: self._over(s, over_root("sub", _square(a), _ONE)),),
+            "atanh": (lambda s, a: self._over(s, _apply("sub", _ONE, _square(a))),),
+        }
 
     def _conj(self, expr: Expr) -> Expr:
         return _apply("conj", expr) if self.is_complex else expr
@@ -91,15 +179,27 @@ class Rules:
         value = _apply("pow", base, exponent)
         return self._times(seed, _apply("mul", value, _apply("log", base)))
 
-    def _tanh(self, seed: Expr, operand: Expr) -> Expr:
-        value = _apply("tanh", operand)
-        square = _apply("mul", value, value)
-        return self._times(seed, _apply("sub", _ONE, square))
-
     def _imag(self, seed: Expr, operand: Expr) -> Expr | None:
         if not self.is_complex:
             return None
         return _apply("mul", Literal(1j), _apply("real", seed))
+
+
+def _square(expr: Expr) -> Expr:
+    return _apply("mul", expr, expr)
+
+
+def _squares(a: Expr, b: Expr) -> Expr:
+    return _apply("add", _square(a), _square(b))
+
+
+def _hypot(a: Expr, b: Expr) -> Expr:
+    return _apply("hypot", a, b)
+
+
+def _share(a: Expr, b: Expr) -> Expr:
+    """Return the part of ``exp(a)`` in ``exp(a) + exp(b)``."""
+    return _apply("exp", _apply("sub", a, _apply("logaddexp", a, b)))
 
 
 def _constant(seed: Expr, *operands: Expr) -> None:

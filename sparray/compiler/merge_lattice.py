@@ -6,9 +6,10 @@ over the coordinates has work where the present operands are exactly those of a
 point. The empty point means that there is work at every coordinate.
 
 The points follow from the expression's algebra alone: absent operands are replaced
-by zero and the expression is simplified with the identities and annihilators of the
-operator table. So ``*`` gives intersections, ``+`` unions, and any other operator
-what its algebra says, without a case for its name.
+by their fill values and the expression is simplified with the identities and
+annihilators of the operator table; there is no work where a constant is left. So
+``*`` gives intersections, ``+`` unions, and any other operator what its algebra says,
+without a case for its name.
 
 Source: Kjolstad et al. 2017, "The tensor algebra compiler", section 5 (lattices of
 unions and intersections); Henry et al. 2021, section 4 (general operators).
@@ -17,11 +18,12 @@ unions and intersections); Henry et al. 2021, section 4 (general operators).
 from collections.abc import Sequence
 from itertools import combinations
 
-from sparray.compiler.index_notation.nodes import Access, Expr, Literal
-from sparray.compiler.index_notation.simplify import accesses, simplify, substitute
+from sparray.compiler.absence import Absence
+from sparray.compiler.index_notation.nodes import Access, Expr
+from sparray.compiler.index_notation.simplify import accesses
 from sparray.errors import UnsupportedError
 
-__all__ = ["Lattice", "absent", "lattice"]
+__all__ = ["Lattice", "lattice"]
 
 Lattice = tuple[frozenset[Access], ...]
 """The points, larger ones first."""
@@ -29,12 +31,13 @@ Lattice = tuple[frozenset[Access], ...]
 _MOST_WALKED = 12
 
 
-def absent(expr: Expr, missing: Sequence[Access]) -> Expr:
-    """Return the expression with some operands at their fill value, simplified."""
-    return simplify(substitute(expr, {access: Literal(0) for access in missing}))
-
-
-def lattice(expr: Expr, walked: Sequence[Access]) -> Lattice:
+def lattice(
+    expr: Expr,
+    walked: Sequence[Access],
+    absence: Absence,
+    *,
+    writes_constants: bool = False,
+) -> Lattice:
     """Return the points at which an expression has work.
 
     Parameters
@@ -43,6 +46,10 @@ def lattice(expr: Expr, walked: Sequence[Access]) -> Lattice:
         What the body of the loop computes in the end.
     walked : sequence of Access
         The operands that this loop walks.
+    absence : Absence
+        What operands are where they store nothing.
+    writes_constants : bool
+        Whether there is work even where the expression is a constant.
 
     Returns
     -------
@@ -68,18 +75,10 @@ def lattice(expr: Expr, walked: Sequence[Access]) -> Lattice:
     for size in range(len(walked), -1, -1):
         for present in combinations(walked, size):
             missing = [a for a in walked if a not in present]
-            rest = absent(expr, missing)
-            if _is_fill(rest):
+            rest = absence.without(expr, missing)
+            if absence.is_constant(rest) and not writes_constants:
                 continue
             used = set(accesses(rest)) & set(walked)
             if used == set(present):
                 points.append(frozenset(present))
     return tuple(points)
-
-
-def _is_fill(expr: Expr) -> bool:
-    return (
-        isinstance(expr, Literal)
-        and not isinstance(expr.value, str)
-        and (expr.value == 0)
-    )

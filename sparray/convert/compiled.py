@@ -60,6 +60,9 @@ def assign_compiled(
         return None
     if len(operand.values) < _WORTH_COMPILING:
         return None
+    if not zero_fill:
+        # No value is copied from what is not stored: one kernel serves all fills.
+        operand = Stored(operand.format, operand.shape, operand._levels, operand.values)
     try:
         return try_compiled(
             _copy(ndim),
@@ -69,7 +72,7 @@ def assign_compiled(
             index_dtype=index_dtype,
         )
     except (UnsupportedError, DTypeError):
-        # Levels that a result cannot be appended to, or 16-bit values.
+        # Levels that a result cannot be appended to.
         return None
 
 

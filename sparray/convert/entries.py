@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sparray.compiler.loop_ir.dtypes import dtype_kind
 from sparray.convert.compiled import assign_compiled, assign_entries
 from sparray.errors import DTypeError, InvalidBufferError, ShapeError
 from sparray.formats.coordinates import (
@@ -295,7 +296,7 @@ def cast_values(
         raise DTypeError(
             f"dtype: expected a complex one for complex values, got {known}"
         )
-    if values.dtype.kind not in "biufc":
+    if dtype_kind(values.dtype) not in "biufc":
         as_dtype(values.dtype, "values")
     return values.astype(known, copy=False)
 

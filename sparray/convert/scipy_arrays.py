@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from sparray.compiler.loop_ir.dtypes import is_half
 from sparray.convert.entries import cast_values, convert_format, from_coords
 from sparray.errors import DTypeError, InvalidBufferError, UnsupportedError
 from sparray.formats.compressed import Compressed
@@ -145,8 +146,8 @@ def to_scipy(array: SparseArray, copy: bool = False) -> "scipy.sparse.sparray":
         If SciPy has no sparse arrays of that dtype.
     """
     refuse_fill(array, "to_scipy")
-    if array.dtype == np.float16:
-        raise DTypeError("to_scipy: expected a dtype that SciPy has, got float16")
+    if is_half(array.dtype):
+        raise DTypeError(f"to_scipy: expected a dtype SciPy has, got {array.dtype}")
     if array.ndim == 0:
         raise UnsupportedError("to_scipy: expected 1 dimension or more, got 0")
     given = array

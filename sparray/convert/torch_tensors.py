@@ -18,7 +18,8 @@ from sparray.convert.scipy_arrays import (
     interchange_format,
     refuse_fill,
 )
-from sparray.errors import DTypeError, InvalidBufferError, UnsupportedError
+from sparray.convert.torch_memory import as_ndarray, as_strided_tensor
+from sparray.errors import InvalidBufferError, UnsupportedError
 from sparray.formats.compressed import Compressed
 from sparray.formats.format import Format
 from sparray.formats.named import as_format
@@ -67,7 +68,9 @@ def from_torch(
     UnsupportedError
         If the tensor is on another device, or sparse with another fill value.
     DTypeError
-        If NumPy has no such dtype (bfloat16).
+        If NumPy has no such dtype.
+    MissingExtraError
+        If it is bfloat16, and ml_dtypes is not installed.
     InvalidBufferError, CoordinateError
         If the index tensors are malformed.
     """
@@ -267,18 +270,11 @@ def _join_blocks(
 
 def _to_numpy(tensor: "torch.Tensor") -> npt.NDArray[Any]:
     """Return a CPU tensor as a NumPy array that shares its memory."""
-    try:
-        return np.asarray(tensor.resolve_conj().resolve_neg().numpy())
-    except TypeError:
-        raise DTypeError(
-            f"tensor: expected a dtype that NumPy has, got {tensor.dtype}"
-        ) from None
+    return as_ndarray(tensor.resolve_conj().resolve_neg())
 
 
 def _from_numpy(buffer: npt.NDArray[Any]) -> "torch.Tensor":
     """Return a tensor that shares a buffer, read-only or not."""
-    import torch
-
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*not writable")
-        return torch.from_numpy(buffer)
+        return as_strided_tensor(buffer)

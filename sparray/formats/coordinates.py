@@ -8,6 +8,12 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from sparray.compiler.loop_ir.dtypes import (
+    dtype_kind,
+    is_half,
+    numpy_dtype,
+    widened,
+)
 from sparray.errors import CoordinateError, DTypeError, ShapeError
 
 __all__ = [
@@ -32,7 +38,7 @@ _KINDS = {
     "b": "bool",
     "i": "int8 to int64",
     "u": "uint8 to uint64",
-    "f": "float16 to float64",
+    "f": "float16 to float64, bfloat16",
     "c": "complex64 and complex128",
 }
 _WIDEST = {"b": 1, "i": 8, "u": 8, "f": 8, "c": 16}
@@ -73,12 +79,16 @@ def as_dtype(dtype: Any, argument: str = "dtype") -> np.dtype[Any]:
     ------
     DTypeError
         If it is none of bool, integer, float and complex of the common widths.
+    MissingExtraError
+        If it is bfloat16, and `ml_dtypes` is not installed.
     """
     try:
-        known: np.dtype[Any] = np.dtype(dtype)
+        known = numpy_dtype(dtype)
     except TypeError:
         raise DTypeError(f"{argument}: expected a dtype, got {dtype!r}") from None
-    if known.itemsize > _WIDEST.get(known.kind, 0):
+    # Other packages' dtypes, whose numbers are theirs, may call their kind "f".
+    foreign = not 0 <= known.num < 256 and not is_half(known)
+    if foreign or known.itemsize > _WIDEST.get(dtype_kind(known), 0):
         raise DTypeError(
             f"{argument}: expected one of {', '.join(_KINDS.values())}, got {known}"
         )
@@ -95,13 +105,13 @@ def as_fill_value(fill_value: Any, dtype: np.dtype[Any]) -> Any:
         If it is not a number or the dtype cannot hold it.
     """
     given = np.asarray(fill_value)
-    if given.ndim != 0 or given.dtype.kind not in _KINDS:
+    if given.ndim != 0 or dtype_kind(given.dtype) not in _KINDS:
         raise DTypeError(f"fill_value: expected a number, got {fill_value!r}")
     loses_part = given.dtype.kind == "c" and dtype.kind != "c"
     with np.errstate(all="ignore"):
         held = (given.real if loses_part else given).astype(dtype)
     # A float may be rounded, as an array's own values are; nothing else may change.
-    exact = dtype.kind in "fc" or bool(held == given)
+    exact = dtype_kind(dtype) in "fc" or bool(held == given)
     if loses_part or not exact:
         raise DTypeError(
             f"fill_value: expected a value that {dtype} holds, got {fill_value!r}"
@@ -216,8 +226,8 @@ def combine_duplicates(
     coords : int64[ndim, n]
         Any order.
     values : dtype[n]
-        Repeats are added in this dtype, in the order in which they stand; for bool
-        that is a logical or.
+        Repeats are added in this dtype (16-bit floats in float32), in the order in
+        which they stand; for bool that is a logical or.
     order : sequence of int
         The dimensions, most significant first.
     duplicates : {"sum", "error", "keep"}
@@ -251,7 +261,9 @@ def combine_duplicates(
         )
     first = np.flatnonzero(~repeated)
     with np.errstate(all="ignore"):
-        summed = np.add.reduceat(values, first, dtype=values.dtype)
+        wide = widened(values)
+        summed = np.add.reduceat(wide, first, dtype=wide.dtype)
+        summed = summed.astype(values.dtype, copy=False)
     return coords[:, first], summed
 
 
@@ -270,7 +282,7 @@ def differs(values: npt.NDArray[Any], fill_value: Any) -> Mask:
 
 def _differs(values: npt.NDArray[Any], fill: npt.NDArray[Any]) -> Mask:
     """Mark real values that are not the fill value."""
-    is_nan = fill.dtype.kind == "f" and np.isnan(fill)
+    is_nan = dtype_kind(fill.dtype) == "f" and np.isnan(fill)
     marked: Mask = np.equal(values, values) if is_nan else np.not_equal(values, fill)
     return marked
 

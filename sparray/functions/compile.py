@@ -12,7 +12,7 @@ from sparray.compiler.cin.printer import print_statement
 from sparray.compiler.index_notation.dtypes import result_dtype
 from sparray.compiler.index_notation.printer import print_assignment
 from sparray.compiler.pipeline import KernelSpec, compile_problem
-from sparray.compiler.problem import Problem, TensorSpec
+from sparray.compiler.problem import Problem, TensorSpec, result_spec
 from sparray.compiler.scheduler.output_format import infer_format
 from sparray.convert import array
 from sparray.dispatch import evaluate_expression
@@ -171,6 +171,7 @@ def compile(
     dtypes = {operand: name for operand, _ in operands}
     result = result_dtype(parsed.assignment.value, dtypes)
     output = _spec(made, len(target.indices), result, index_dtype)
+    output = result_spec(parsed.assignment.value, operands, output)
     problem = Problem(parsed.assignment, operands, output)
     compiled = compile_problem(problem, host_target().vector_bytes)
     return Kernel(parsed, PlanRunner(compiled))

@@ -1,6 +1,6 @@
 """Expressions in index notation as functions: einsum and compute."""
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -47,7 +47,10 @@ def as_operand(argument: str, value: Any) -> Operand:
 
 
 def einsum(
-    subscripts: str, *operands: Any, format: str | Format | None = None
+    subscripts: str,
+    *operands: Any,
+    format: str | Format | None = None,
+    missing: Literal["zero", "fill"] = "zero",
 ) -> Operand:
     """Compute an einsum over arrays of any formats as one fused kernel.
 
@@ -60,13 +63,17 @@ def einsum(
     format : str or Format, optional
         Of the result. By default inferred from the operands' formats: dense where
         every coordinate may have a value, else sparse.
+    missing : {"zero", "fill"}
+        What an entry that is not stored is where the fill value is 0: a zero that ends
+        every product, NaN and inf in the other factor included; or the number 0, with
+        ``0 * nan`` being NaN, for which every entry of a dense factor is visited.
 
     Returns
     -------
     SparseArray or ndarray
         An ndarray if the result's format is dense. The pattern of a sparse result
-        follows from the operands' patterns alone: entries that cancel stay stored, and
-        an absent entry times anything, NaN and inf included, is absent.
+        follows from the operands' patterns alone: entries that cancel stay stored. Its
+        fill value is the expression at the operands' fill values.
 
     Raises
     ------
@@ -84,7 +91,7 @@ def einsum(
     >>> sp.einsum("ij,j->i", A, [1.0, 10.0])
     array([20.,  3.])
     """
-    expression = einsum_expression(subscripts, len(operands))
+    expression = einsum_expression(subscripts, len(operands), missing)
     given = [as_operand(f"operands[{n}]", value) for n, value in enumerate(operands)]
     return wrap_result(
         evaluate_expression(expression, given, _format(expression, format)), SparseArray
@@ -92,7 +99,11 @@ def einsum(
 
 
 def compute(
-    expression: str, *, format: str | Format | None = None, **operands: Any
+    expression: str,
+    *,
+    format: str | Format | None = None,
+    missing: Literal["zero", "fill"] = "zero",
+    **operands: Any,
 ) -> Operand:
     """Compute an assignment in index notation as one fused kernel.
 
@@ -103,6 +114,8 @@ def compute(
         summed within its own additive term.
     format : str or Format, optional
         Of the result; inferred by default.
+    missing : {"zero", "fill"}
+        As for `einsum`.
     **operands
         Each tensor of the right side, by name.
 
@@ -125,7 +138,7 @@ def compute(
     >>> sp.compute("y[i] = A[i,j] * x[j] + b[i]", A=A, x=[1.0, 10.0], b=[0.5, 0.5])
     array([20.5,  3.5])
     """
-    parsed = assignment_expression(expression)
+    parsed = assignment_expression(expression, missing)
     given = [as_operand(name, value) for name, value in _by_name(parsed, operands)]
     return wrap_result(
         evaluate_expression(parsed, given, _format(parsed, format)), SparseArray

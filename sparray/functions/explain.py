@@ -1,6 +1,6 @@
 """Explain how an expression is computed: what was chosen, and why."""
 
-from typing import Any
+from typing import Any, Literal
 
 from sparray.compiler.cin.printer import print_statement
 from sparray.compiler.index_notation.printer import print_assignment
@@ -24,6 +24,7 @@ def explain(
     *operands: Any,
     format: str | Format | None = None,
     source: bool = False,
+    missing: Literal["zero", "fill"] = "zero",
     **named: Any,
 ) -> str:
     """Say how an expression would be computed for given operands.
@@ -38,6 +39,8 @@ def explain(
         Of the result.
     source : bool
         Whether to add the loop IR of each kernel.
+    missing : {"zero", "fill"}
+        As for `einsum`.
     **named
         As for `compute`.
 
@@ -58,12 +61,12 @@ def explain(
     ...
     """
     if "=" in expression:
-        parsed = assignment_expression(expression)
+        parsed = assignment_expression(expression, missing)
         given = [
             as_operand(name, named[name]) for name in parsed.tensors if name in named
         ]
     else:
-        parsed = einsum_expression(expression, len(operands))
+        parsed = einsum_expression(expression, len(operands), missing)
         given = [as_operand(f"operands[{n}]", x) for n, x in enumerate(operands)]
     wanted = None
     if format is not None:
@@ -89,9 +92,8 @@ def explain(
 def _formats(parsed: Expression, problem: Any) -> list[str]:
     lines = []
     for name, spec in (*problem.operands, ("out", problem.output)):
-        lines.append(
-            f"  {name}: {spec.format} {spec.dtype}, {spec.index_dtype} indices"
-        )
+        line = f"  {name}: {spec.format} {spec.dtype}, {spec.index_dtype} indices"
+        lines.append(line if spec.fill.is_zero else f"{line}, fill value {spec.fill}")
     return lines
 
 

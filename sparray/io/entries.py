@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sparray._kernels.threads import num_threads
+from sparray.compiler.loop_ir.dtypes import widened
 from sparray.convert.entries import cast_values, convert_format, from_coords
 from sparray.formats.coordinates import Duplicates, as_coordinates
 from sparray.formats.format import Format
@@ -248,10 +249,11 @@ def _combine(
     repeated = np.flatnonzero(~first)
     # Numbers of the sums: those of the firsts, less the repeated ones before.
     sums = repeated - np.arange(1, len(repeated) + 1)
-    summed = entries.values[first]
+    values = widened(entries.values)
+    summed = values[first]
     with np.errstate(all="ignore"):
-        np.add.at(summed, sums, entries.values[repeated])
-    entries.values = summed
+        np.add.at(summed, sums, values[repeated])
+    entries.values = summed.astype(entries.values.dtype, copy=False)
     return keys[first]
 
 

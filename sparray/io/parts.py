@@ -77,7 +77,7 @@ def array_of_parts(
         try:
             shape = as_shape(header["shape"])
             format = Format.parse(header["format"], len(shape))
-            dtype = as_dtype(_named_dtype(header["dtype"]))
+            dtype = as_dtype(header["dtype"])
             levels = [
                 {role: take(f"level{number}.{role}") for role in level.roles}
                 for number, level in enumerate(format.levels)
@@ -156,17 +156,6 @@ def _parse_header(path: Path, text: str) -> dict[str, Any]:
             f"{path}: expected extents and lengths that are integers from 0"
         )
     return dict(header)
-
-
-def _named_dtype(name: str) -> Any:
-    """Return a dtype by its name, those of ml_dtypes included."""
-    if name == "bfloat16":
-        try:
-            import ml_dtypes
-        except ImportError:
-            return name
-        return ml_dtypes.bfloat16
-    return name
 
 
 def _storable(values: npt.NDArray[Any]) -> npt.NDArray[Any]:

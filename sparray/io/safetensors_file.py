@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sparray.compiler.loop_ir.dtypes import is_half
 from sparray.errors import FileFormatError, MissingExtraError
 from sparray.formats.format import Format
 from sparray.io.archive import refusing
@@ -60,7 +61,8 @@ def write_safetensors(path: str | os.PathLike[str], array: SparseArray) -> None:
     path : path
         Replaced once everything is written.
     array : SparseArray
-        Any format, dtype and fill value. Complex values are pairs of floats.
+        Any format, dtype and fill value. Complex values are pairs of floats; bfloat16
+        is the file's own BF16.
 
     Raises
     ------
@@ -70,11 +72,7 @@ def write_safetensors(path: str | os.PathLike[str], array: SparseArray) -> None:
     package = _package()
     header, buffers = parts_of_array(array)
     tensors = {
-        name: np.ascontiguousarray(
-            buffer.view(f"f{buffer.dtype.itemsize // 2}")
-            if buffer.dtype.kind == "c"
-            else buffer
-        )
+        name: np.ascontiguousarray(_as_tensor(name, buffer, array.dtype))
         for name, buffer in buffers.items()
     }
     with atomic_path(path) as temporary:
@@ -85,6 +83,17 @@ def describe_safetensors(path: str | os.PathLike[str]) -> Description:
     """Return what the metadata of a safetensors file says."""
     path = Path(path)
     return describe_parts(path, _opened(path)[0], "safetensors")
+
+
+def _as_tensor(
+    name: str, buffer: npt.NDArray[Any], dtype: np.dtype[Any]
+) -> npt.NDArray[Any]:
+    """Return a buffer in a dtype that the file has."""
+    if buffer.dtype.kind == "c":
+        return buffer.view(f"f{buffer.dtype.itemsize // 2}")
+    if name in ("values", "fill_value") and is_half(dtype):
+        return buffer.view(dtype)
+    return buffer
 
 
 def _package() -> Any:

@@ -10,6 +10,7 @@ from typing import Any, BinaryIO, cast
 import numpy as np
 import numpy.typing as npt
 
+from sparray.compiler.loop_ir.dtypes import dtype_kind
 from sparray.convert.entries import convert_format
 from sparray.convert.scipy_arrays import refuse_fill
 from sparray.errors import DTypeError, SettingError, ShapeError, UnsupportedError
@@ -216,7 +217,7 @@ def _numbers(values: npt.NDArray[Any]) -> list[list[int] | list[float]]:
     if values.dtype.kind == "c":
         wide = values.astype(np.complex128)
         return [wide.real.tolist(), wide.imag.tolist()]
-    if values.dtype.kind == "f":
+    if dtype_kind(values.dtype) == "f":
         return [values.astype(np.float64).tolist()]
     if values.dtype.kind == "b":
         return [values.astype(np.int64).tolist()]
@@ -227,7 +228,7 @@ def _field_of(dtype: np.dtype[Any]) -> str:
     """Return MatrixMarket's word for a dtype."""
     if dtype == np.uint64:
         return "unsigned-integer"
-    return {"f": "real", "c": "complex"}.get(dtype.kind, "integer")
+    return {"f": "real", "c": "complex"}.get(dtype_kind(dtype), "integer")
 
 
 def _lower_triangle(array: SparseArray, symmetry: str, is_pattern: bool) -> SparseArray:
@@ -243,7 +244,7 @@ def _lower_triangle(array: SparseArray, symmetry: str, is_pattern: bool) -> Spar
     elif symmetry == "hermitian":
         other = np.conjugate(other)
     same = values == other
-    if values.dtype.kind in "fc":
+    if dtype_kind(values.dtype) in "fc":
         same |= np.isnan(values) & np.isnan(other)
     if not (
         np.array_equal(rows, columns[mirrored])

@@ -15,8 +15,14 @@ from typing import Any
 import numpy.typing as npt
 import torch
 
+from sparray.convert.torch_memory import as_strided_tensor
 from sparray.dispatch import evaluate_expression
-from sparray.errors import DeviceError, DTypeError, InternalError
+from sparray.errors import (
+    DeviceError,
+    DTypeError,
+    InternalError,
+    UnsupportedError,
+)
 from sparray.expression import Expression, assignment_expression
 from sparray.formats.format import Format
 from sparray.formats.named import named_format
@@ -36,6 +42,8 @@ DTYPES = frozenset(
         torch.int16,
         torch.int32,
         torch.int64,
+        torch.float16,
+        torch.bfloat16,
         torch.float32,
         torch.float64,
         torch.complex64,
@@ -81,9 +89,15 @@ class Evaluation:
             )
         stored = evaluate_expression(self.expression, operands, layouts.result)
         if stored.format.is_dense:
-            return torch.from_numpy(stored.as_ndarray())
+            return as_strided_tensor(stored.as_ndarray())
+        if not stored.fill_value == 0:
+            raise UnsupportedError(
+                f"{self.expression.text}: expected a result that is 0 where nothing is "
+                f"stored, got {stored.fill_value}; compute it by sparray.compute, or "
+                "make an operand dense"
+            )
         self.result = _pattern_of(stored, self.patterns)
-        return torch.from_numpy(stored.values)
+        return as_strided_tensor(stored.values)
 
     def arrays(self, tensors: Sequence[torch.Tensor]) -> list[Operand | Any]:
         """Return the operands as arrays."""

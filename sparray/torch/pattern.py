@@ -9,6 +9,7 @@ import torch
 
 from sparray._kernels.address import address
 from sparray.convert import convert_format
+from sparray.convert.torch_memory import as_ndarray, as_strided_tensor
 from sparray.errors import FormatError, InvalidBufferError
 from sparray.formats.format import Format
 from sparray.formats.packing import LevelBuffers
@@ -218,8 +219,7 @@ def as_numpy(tensor: torch.Tensor) -> npt.NDArray[Any]:
     tensor = tensor.detach()
     if tensor.is_conj() or tensor.is_neg():
         tensor = tensor.resolve_conj().resolve_neg()
-    array: npt.NDArray[Any] = tensor.numpy()
-    return array
+    return as_ndarray(tensor)
 
 
 def as_tensor_of(array: npt.NDArray[Any]) -> torch.Tensor:
@@ -230,4 +230,4 @@ def as_tensor_of(array: npt.NDArray[Any]) -> torch.Tensor:
     """
     if not array.flags.writeable or any(stride < 0 for stride in array.strides):
         array = array.copy()
-    return torch.from_numpy(array)
+    return as_strided_tensor(array)

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from sparray.compiler.loop_ir.dtypes import dtype_kind
 from sparray.formats.format import Format
 
 if TYPE_CHECKING:
@@ -155,9 +156,9 @@ def value_text(value: Any) -> str:
     >>> value_text(np.float32(0.1)), value_text(np.int8(-3)), value_text(np.True_)
     ('0.1', '-3', 'True')
     """
-    kind = value.dtype.kind
+    kind = dtype_kind(value.dtype)
     if kind == "f":
-        return f"{value:.4g}"
+        return f"{float(value):.4g}"
     return f"{value:.3g}" if kind == "c" else str(value)
 
 

@@ -106,6 +106,13 @@ STATEMENTS = [
     "y[i] = A[i] * sum(j, B[j] * sum(k, A[k] * B[j]))",
     "y[i] = sum(j, A[i,j]) * sum(j, A[i,j] * B[j])",
     "y[i] = A[i] * max(j, D[j]) + B[i] / (D[i] < 1)",
+    "y[i] = tan(A[i]) + sinh(A[i] * B[i]) - cosh(B[i]) * exp2(A[i])",
+    "y[i] = log2(A[i]) * log10(B[i]) + square(A[i]) / reciprocal(B[i])",
+    "y[i] = asin(A[i] / 2) * acos(B[i] / 2) + atan(A[i]) - positive(B[i])",
+    "y[i] = asinh(A[i]) * acosh(B[i] + 1) + atanh(A[i] / 2)",
+    "y[i] = hypot(A[i], B[i]) + atan2(A[i], B[i]) * logaddexp(A[i], 2 * B[i])",
+    "y[i] = times(A[i], B[i]) + over(A[i], B[i]) + remainder(7 * A[i], B[i])",
+    "y[i] = A[i] * floor(B[i]) + round(A[i]) * isnan(B[i]) - B[i]",
 ]
 
 
@@ -128,10 +135,18 @@ def test_agrees_with_differences(text, wrt):
         "y[i] = abs(A[i] * B[i])",
         "y[i] = real(A[i]) * imag(B[i]) + imag(A[i] * B[i])",
         "y[i] = A[i] ** B[i]",
+        "y[i] = sinh(A[i]) * cosh(B[i]) + tan(A[i]) * asinh(B[i])",
+        "y[i] = atan(A[i]) + asin(A[i] / 2) * log2(B[i]) - square(B[i])",
+        "y[i] = times(A[i], reciprocal(B[i])) + exp2(A[i]) * over(A[i], B[i])",
     ],
 )
 def test_complex_gradients(text, wrt):
     check(parse_assignment(text), wrt, is_complex=True)
+
+
+def test_operators_without_a_derivative_are_refused():
+    with pytest.raises(UnsupportedError, match="differentiable operator, got 'copy"):
+        gradient(parse_assignment("y[i] = copysign(A[i], B[i])"), "A", "g")
 
 
 def smooth(draw, bound, depth):

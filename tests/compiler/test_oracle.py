@@ -41,6 +41,12 @@ def test_every_stage_agrees_with_dense_numpy(seed):
     refusal(random_question(seed), check_stages)
 
 
+@settings(max_examples=100)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_every_stage_agrees_in_every_dtype(seed):
+    refusal(random_question(seed, every_dtype=True), check_stages)
+
+
 @settings(max_examples=60)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_operands_in_no_order(seed):
@@ -71,10 +77,10 @@ def test_most_problems_are_answered():
     assert sum(answer is not None for answer in answers) < 20
 
 
-def compiled(seeds):
+def compiled(seeds, *, every_dtype=False):
     """Check problems through compiled kernels, two at a time."""
     with ThreadPoolExecutor(2) as pool:
-        questions = map(random_question, seeds)
+        questions = [random_question(seed, every_dtype=every_dtype) for seed in seeds]
         return list(pool.map(lambda q: refusal(q, check_dispatch), questions))
 
 
@@ -82,6 +88,11 @@ def test_compiled_kernels_agree_with_dense_numpy():
     assert compiled(range(100, 124)).count(None) > 18
 
 
+def test_compiled_kernels_agree_in_every_dtype():
+    assert compiled(range(100, 124), every_dtype=True).count(None) > 14
+
+
 @pytest.mark.slow
 def test_compiled_kernels_agree_with_dense_numpy_many():
     assert compiled(range(1000, 1320)).count(None) > 280
+    assert compiled(range(1320, 1640), every_dtype=True).count(None) > 240

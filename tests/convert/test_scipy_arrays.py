@@ -175,7 +175,8 @@ def test_what_scipy_cannot_hold_is_refused():
         to_scipy(array(DENSE, fill_value=1))
     with pytest.raises(UnsupportedError, match="expected fill value 0, got nan"):
         to_scipy(array(DENSE, fill_value=np.nan))
-    with pytest.raises(DTypeError, match="float16"):
-        to_scipy(array(DENSE, dtype="float16"))
+    for dtype in ("float16", "bfloat16"):
+        with pytest.raises(DTypeError, match=f"got {dtype}"):
+            to_scipy(array(DENSE, dtype=dtype))
     with pytest.raises(UnsupportedError, match="1 dimension or more"):
         to_scipy(array(3.0))

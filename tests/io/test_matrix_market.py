@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sparray as sp
+from sparray.compiler.loop_ir.dtypes import numpy_dtype
 from sparray.errors import (
     FileFormatError,
     FormatError,
@@ -318,13 +319,13 @@ def test_many_blocks_are_put_together_in_their_order(tmp_path):
 dtypes = st.sampled_from(
     [
         *("bool", "int8", "int64", "uint8", "uint64"),
-        *("float16", "float32", "float64", "complex64", "complex128"),
+        *("float16", "bfloat16", "float32", "float64", "complex64", "complex128"),
     ]
 )
 
 
 def elements(dtype):
-    kind = np.dtype(dtype)
+    kind = numpy_dtype(dtype)
     if kind.kind == "b":
         return st.just(True)
     if kind.kind in "iu":
@@ -344,7 +345,7 @@ def arrays(draw):
     most = 8 if all(shape) else 0
     entries = draw(st.dictionaries(coordinate, elements(dtype), max_size=most))
     coords = np.array(list(entries), dtype=np.int64).reshape(-1, len(shape)).T
-    values = np.array(list(entries.values()), dtype=dtype)
+    values = np.array(list(entries.values()), dtype=numpy_dtype(dtype))
     return sp.from_coords(coords, values, shape)
 
 

@@ -11,6 +11,7 @@ import scipy.sparse
 from arrays import same
 
 import sparray as sp
+from sparray.compiler.loop_ir.dtypes import numpy_dtype
 from sparray.errors import (
     FileFormatError,
     ShapeError,
@@ -25,7 +26,7 @@ from sparray.io import (
 
 DTYPES = [
     *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
-    *("float16", "float32", "float64", "complex64", "complex128"),
+    *("float16", "bfloat16", "float32", "float64", "complex64", "complex128"),
 ]
 FORMATS = [
     *("dense", "csr", "csc", "coo", "dcsr", "dcsc", "ell", "dia", "bitmap"),
@@ -41,7 +42,8 @@ FORMATS = [
 def example(format="csr", dtype="float64", fill_value=0):
     rng = np.random.default_rng(0)
     dense = np.where(rng.random((6, 9)) < 0.3, rng.integers(1, 90, (6, 9)), 0)
-    return sp.array(dense.astype(dtype), format=format, fill_value=fill_value)
+    values = dense.astype(numpy_dtype(dtype))
+    return sp.array(values, format=format, fill_value=fill_value)
 
 
 def identical(first, second):

@@ -7,6 +7,7 @@ import pytest
 from arrays import same
 
 import sparray as sp
+from sparray.compiler.loop_ir.dtypes import numpy_dtype
 from sparray.errors import FileFormatError, MissingExtraError
 from sparray.io import describe, read_safetensors, write_safetensors
 
@@ -18,11 +19,11 @@ safetensors = pytest.importorskip("safetensors.numpy")
     "dtype",
     [
         *("bool", "int8", "int16", "int64", "uint8", "uint64"),
-        *("float16", "float32", "float64", "complex64", "complex128"),
+        *("float16", "bfloat16", "float32", "float64", "complex64", "complex128"),
     ],
 )
 def test_every_format_and_dtype_comes_back_as_it_was(tmp_path, format, dtype):
-    dense = np.array([[0, 1, 0], [2, 0, 3]]).astype(dtype)
+    dense = np.array([[0, 1, 0], [2, 0, 3]]).astype(numpy_dtype(dtype))
     array = sp.array(dense, format=format)
     path = tmp_path / "A.safetensors"
     write_safetensors(path, array)
@@ -32,6 +33,15 @@ def test_every_format_and_dtype_comes_back_as_it_was(tmp_path, format, dtype):
         assert same(array, read)
     assert describe(path).dtype == dtype
     assert read_safetensors(path, "coo", dtype="complex128").dtype == np.complex128
+
+
+def test_16_bit_floats_are_what_other_readers_call_them(tmp_path):
+    path = tmp_path / "A.safetensors"
+    for dtype in ("float16", "bfloat16"):
+        write_safetensors(path, sp.array([[0, 1.5], [2, 0]], "csr", dtype=dtype))
+        values = safetensors.load_file(str(path))["values"]
+        assert values.dtype.name == dtype
+        assert values.tolist() == [1.5, 2]
 
 
 def test_fill_values_and_dimensions(tmp_path):

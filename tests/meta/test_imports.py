@@ -18,6 +18,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "sparray.planning",
         "sparray.execution",
         "sparray.sorting",
+        "sparray.filler",
         "sparray.dispatch",
     ),
     (

@@ -16,11 +16,16 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("count", type=int, help="how many seeds to check")
     parser.add_argument("--first", type=int, default=0, help="the first one")
+    parser.add_argument(
+        "--every-dtype", action="store_true", help="of every dtype, not of some"
+    )
     parser.add_argument("--unordered", action="store_true", help="operands in no order")
     given = parser.parse_args()
     wrong = 0
     for seed in range(given.first, given.first + given.count):
-        question = random_question(seed, unordered=given.unordered)
+        question = random_question(
+            seed, every_dtype=given.every_dtype, unordered=given.unordered
+        )
         try:
             refusal(question, check_stages)
         except Exception as error:

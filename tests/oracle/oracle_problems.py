@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from oracle_check import Question
 
+from sparray.compiler.loop_ir.dtypes import numpy_dtype
 from sparray.convert import array, from_buffers, from_coords
 from sparray.formats import Compressed, Dense, Format, Permuted, Singleton
 from sparray.formats.level import Arrangeable
@@ -18,6 +19,7 @@ from sparray.formats.packing import count_positions, pack_coordinates
 from sparray.sparse_array import SparseArray
 
 __all__ = [
+    "EVERY_DTYPE",
     "EXTENTS",
     "arranged_array",
     "random_array",
@@ -29,6 +31,11 @@ __all__ = [
 LETTERS = "ijkl"
 EXTENTS = (0, 1, 1, 2, 2, 3, 3, 4, 5)
 DTYPES = ("float32", "float64", "int32", "int64", "bool", "complex128")
+WEIGHTS = (0.2, 0.4, 0.1, 0.1, 0.1, 0.1)
+EVERY_DTYPE = (
+    *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+    *("float16", "bfloat16", "float32", "float64", "complex64", "complex128"),
+)
 MOST_ELEMENTS = 400
 
 
@@ -95,11 +102,11 @@ def _list_levels(ndim: int, unique: bool, ordered: bool = True) -> list[Any]:
 def random_values(rng: np.random.Generator, n: int, dtype: str) -> np.ndarray:
     """Return small numbers whose sums and products are exact; some are zero."""
     small = rng.integers(-3, 4, n)
-    if dtype == "complex128":
-        return small + 1j * rng.integers(-3, 4, n)
+    if dtype.startswith("complex"):
+        return (small + 1j * rng.integers(-3, 4, n)).astype(dtype)
     if dtype == "bool":
         return small > 0
-    return small.astype(dtype)
+    return small.astype(numpy_dtype(dtype))
 
 
 def random_array(
@@ -136,7 +143,9 @@ def arranged_array(
 ) -> SparseArray:
     """Return an array whose fibres are arranged at random; half its values are zero."""
     none = np.empty((len(shape), 0), np.int64)
-    levels, values = pack_coordinates(format, shape, none, np.empty(0, dtype))
+    levels, values = pack_coordinates(
+        format, shape, none, np.empty(0, numpy_dtype(dtype))
+    )
     extents = format.level_extents(shape)
     for level, extent, buffers in zip(format.levels, extents, levels, strict=True):
         if isinstance(level, Arrangeable) and len(buffers["crd"]):
@@ -198,16 +207,21 @@ class _Maker:
     """One random expression in the making."""
 
     def __init__(
-        self, rng: np.random.Generator, unordered: np.random.Generator | None
+        self,
+        rng: np.random.Generator,
+        dtypes: tuple[str, ...],
+        weights: tuple[float, ...] | None,
+        unordered: np.random.Generator | None,
     ) -> None:
         self.rng = rng
         self.unordered = unordered
+        self.dtypes = dtypes
         self.extents = {i: int(rng.choice(EXTENTS)) for i in LETTERS}
         if rng.random() < 0.5:
             self.extents = {i: max(1, n) for i, n in self.extents.items()}
         if rng.random() < 0.2:
             self.extents["i"] = self.extents["j"]
-        self.dtype = str(rng.choice(DTYPES, p=[0.2, 0.4, 0.1, 0.1, 0.1, 0.1]))
+        self.dtype = str(rng.choice(dtypes, p=weights))
         self.names: list[str] = []
         self.shapes: dict[str, tuple[str, ...]] = {}
 
@@ -268,22 +282,69 @@ class _Maker:
                 format = unordered_format(self.unordered, len(indices))
             dtype = self.dtype
             if self.rng.random() < 0.15:
-                dtype = str(self.rng.choice(DTYPES))
+                dtype = str(self.rng.choice(self.dtypes))
             shape = tuple(self.extents[i] for i in indices)
             made.append(random_array(self.rng, shape, format, dtype))
         return tuple(made)
 
 
-def random_question(seed: int, *, unordered: bool = False) -> Question:
-    """Return the problem of a seed; with some operands in no order, if asked for."""
+def random_question(
+    seed: int, *, every_dtype: bool = False, unordered: bool = False
+) -> Question:
+    """Return the problem of a seed.
+
+    Of every dtype, or of the common ones, whose problems stay what they were: some
+    seeds are written down. With some operands in no order, if asked for.
+    """
     rng = np.random.default_rng(seed)
-    maker = _Maker(rng, np.random.default_rng([seed, 1]) if unordered else None)
+    loose = np.random.default_rng([seed, 2]) if unordered else None
+    maker = (
+        _Maker(rng, EVERY_DTYPE, None, loose)
+        if every_dtype
+        else _Maker(rng, DTYPES, WEIGHTS, loose)
+    )
     text, kept = _einsum(maker) if rng.random() < 0.4 else _assignment(maker)
     format = None
     if rng.random() < 0.6:
         format = random_format(rng, kept, output=True)
     width = int(rng.choice([16, 32, 64]))
-    return Question(text, maker.operands(), format, bool(rng.random() < 0.5), width)
+    operands, assumed = maker.operands(), bool(rng.random() < 0.5)
+    # Drawn apart, so that problems found before are still those of their seeds.
+    apart = np.random.default_rng([seed, 1])
+    if apart.random() < 0.5:
+        operands = tuple(_filled(apart, operand) for operand in operands)
+    missing = "fill" if apart.random() < 0.2 else "zero"
+    if apart.random() < 0.15:
+        text = _reduced(text, str(apart.choice(["min", "max", "prod", "any", "all"])))
+    return Question(text, operands, format, assumed, width, missing)
+
+
+def _reduced(text: str, word: str) -> str:
+    """Return an assignment that reduces by another operator than addition."""
+    target, _, value = text.partition(" = ")
+    kept = "".join(_indices_of(target))
+    summed = [i for i in LETTERS if i in "".join(_indices_of(value)) and i not in kept]
+    if not value or not summed:
+        return text
+    indices = ", ".join(summed)
+    reduced = indices if len(summed) == 1 else f"({indices})"
+    return f"{target} = {word}({reduced}, {value})"
+
+
+def _filled(
+    rng: np.random.Generator, operand: SparseArray | np.ndarray
+) -> SparseArray | np.ndarray:
+    """Return an array with another fill value, for some."""
+    if isinstance(operand, np.ndarray) or rng.random() < 0.5:
+        return operand
+    if operand.format.is_dense:
+        return operand
+    kind = operand.dtype.kind
+    fills = {"b": [True], "i": [1, -2]}.get(kind, [1, 1, -2, -2, np.inf, np.nan])
+    fill = operand.dtype.type(rng.choice(fills))
+    return SparseArray._from_trusted(
+        operand.format, operand.shape, operand._levels, operand.values, fill
+    )
 
 
 def _einsum(maker: _Maker) -> tuple[str, int]:

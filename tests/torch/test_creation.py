@@ -142,8 +142,11 @@ def test_formats_without_a_place_for_each_gradient():
 
 def test_dtypes():
     assert spt.tensor(ELEMENTS, dtype=torch.float32).dtype == torch.float32
-    with pytest.raises(DTypeError, match="bfloat16"):
-        spt.tensor(ELEMENTS.bfloat16())
+    for dtype in (torch.float16, torch.bfloat16):
+        assert spt.tensor(ELEMENTS.to(dtype)).dtype == dtype
+        assert spt.tensor(ELEMENTS, dtype=dtype).dtype == dtype
+    with pytest.raises(DTypeError, match="float8"):
+        spt.tensor(ELEMENTS.to(torch.float8_e5m2))
 
 
 def test_read_only_values_are_copied():
@@ -157,3 +160,20 @@ def test_a_shape_that_torch_cannot_count():
     array = sp.from_coords(np.zeros((2, 1), int), np.ones(1), (2**40, 2**40), "coo")
     with pytest.raises(ValueError, match="shape: expected one whose number"):
         spt.tensor(array)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("format", ["csr", "coo", "bcsr(2, 2)"])
+def test_16_bit_values_are_shared(dtype, format):
+    W = spt.tensor(ELEMENTS, format, dtype=dtype)
+    array = W.to_array()
+    assert array.dtype.name == str(dtype).removeprefix("torch.")
+    assert array.values.ctypes.data == W.values().data_ptr()
+    again = spt.as_tensor(array)
+    assert again.dtype == dtype
+    assert again.values().data_ptr() == W.values().data_ptr()
+    assert torch.equal(again.todense(), ELEMENTS.to(dtype))
+    plain = array.to_format("csr").to_torch()
+    assert plain.dtype == dtype and torch.equal(plain.to_dense(), ELEMENTS.to(dtype))
+    for given in (plain, plain.to_dense(), plain.to_sparse_coo()):
+        assert torch.equal(spt.tensor(given).todense(), ELEMENTS.to(dtype))

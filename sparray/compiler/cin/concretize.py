@@ -12,9 +12,16 @@ from sparray.compiler.index_notation.nodes import (
     Literal,
     Reduce,
 )
+from sparray.compiler.index_notation.traversal import substitute
 from sparray.errors import InternalError
 
-__all__ = ["Reduction", "concretize", "foralls", "split_reductions"]
+__all__ = [
+    "Reduction",
+    "concretize",
+    "foralls",
+    "merged_value",
+    "split_reductions",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +50,19 @@ def split_reductions(value: Expr) -> tuple[Expr, tuple[Reduction, ...]]:
         return expr
 
     return visit(value), tuple(found)
+
+
+def merged_value(value: Expr, reductions: tuple[Reduction, ...]) -> Expr:
+    """Return what `split_reductions` split, each reduction over no index.
+
+    That is what loops merge: over which indices a term is reduced does not matter to
+    where there is work.
+    """
+    terms = {
+        item.workspace: Reduce(item.reduce.op, (), item.reduce.operand)
+        for item in reductions
+    }
+    return substitute(value, terms)
 
 
 def _flatten(expr: Reduce) -> Reduce:

@@ -1,28 +1,23 @@
 """What a CIN statement computes in the end, and what is left where operands end."""
 
-from collections.abc import Mapping
 from collections.abc import Sequence as Seq
 from dataclasses import replace
 from functools import singledispatch
 
+from sparray.compiler.absence import Absence
 from sparray.compiler.cin.nodes import (
     Access,
     Apply,
     Assign,
     Expr,
     Forall,
-    Literal,
     Sequence,
     Stmt,
     Tiles,
     Where,
 )
-from sparray.compiler.index_notation.simplify import (
-    accesses,
-    is_zero,
-    simplify_typed,
-    substitute,
-)
+from sparray.compiler.index_notation.nodes import Reduce
+from sparray.compiler.index_notation.simplify import accesses, substitute
 from sparray.errors import InternalError
 
 __all__ = ["effective_value", "reads", "restrict", "target_access"]
@@ -32,15 +27,18 @@ __all__ = ["effective_value", "reads", "restrict", "target_access"]
 def effective_value(statement: Stmt) -> Expr:
     """Return the expression that decides where a statement has work.
 
-    Loops and reductions disappear, a workspace becomes what its producer computes,
-    and the parts of a sequence are added.
+    Loops disappear, a workspace becomes what its producer computes, the parts of a
+    sequence are added, and a reduction stands for one over any number of terms.
     """
     raise InternalError(f"expected a CIN statement, got {statement!r}")
 
 
 @effective_value.register
 def _(statement: Assign) -> Expr:
-    return statement.value
+    if statement.op is None:
+        return statement.value
+    # Over no index: which ones does not matter to where there is work.
+    return Reduce(statement.op, (), statement.value)
 
 
 @effective_value.register
@@ -96,9 +94,7 @@ def reads(statement: Stmt) -> frozenset[Access]:
 
 
 @singledispatch
-def restrict(
-    statement: Stmt, missing: Seq[Access], dtypes: Mapping[str, str]
-) -> Stmt | None:
+def restrict(statement: Stmt, missing: Seq[Access], absence: Absence) -> Stmt | None:
     """Return what is left of a statement where some operands are absent.
 
     Parameters
@@ -107,56 +103,48 @@ def restrict(
         Any statement.
     missing : sequence of Access
         Operands, or workspaces, that are absent.
-    dtypes : mapping of str to str
-        The dtype of every operand and workspace.
+    absence : Absence
+        What operands and workspaces are where they hold nothing.
 
     Returns
     -------
     Stmt or None
-        None if nothing is left to do: the target keeps its fill.
+        None if nothing is left to do: the target stays what it was at first.
     """
     raise InternalError(f"expected a CIN statement, got {statement!r}")
 
 
 @restrict.register
-def _(
-    statement: Assign, missing: Seq[Access], dtypes: Mapping[str, str]
-) -> Stmt | None:
-    zeros = {
-        access: Literal(False if dtypes[access.tensor] == "bool" else 0)
-        for access in missing
-    }
-    value = simplify_typed(substitute(statement.value, zeros), dtypes)
-    if is_zero(value):
+def _(statement: Assign, missing: Seq[Access], absence: Absence) -> Stmt | None:
+    value = absence.without(statement.value, missing)
+    if absence.leaves(statement.target.tensor, statement.op, value):
         return None
     return Assign(statement.target, value, statement.op)
 
 
 @restrict.register
-def _(
-    statement: Forall, missing: Seq[Access], dtypes: Mapping[str, str]
-) -> Stmt | None:
-    body = restrict(statement.body, missing, dtypes)
+def _(statement: Forall, missing: Seq[Access], absence: Absence) -> Stmt | None:
+    body = restrict(statement.body, missing, absence)
     if body is None:
         return None
     return replace(statement, body=body)
 
 
 @restrict.register
-def _(statement: Tiles, missing: Seq[Access], dtypes: Mapping[str, str]) -> Stmt | None:
-    body = restrict(statement.body, missing, dtypes)
+def _(statement: Tiles, missing: Seq[Access], absence: Absence) -> Stmt | None:
+    body = restrict(statement.body, missing, absence)
     if body is None:
         return None
     return replace(statement, body=body)
 
 
 @restrict.register
-def _(statement: Where, missing: Seq[Access], dtypes: Mapping[str, str]) -> Stmt | None:
-    producer = restrict(statement.producer, missing, dtypes)
+def _(statement: Where, missing: Seq[Access], absence: Absence) -> Stmt | None:
+    producer = restrict(statement.producer, missing, absence)
     if producer is None:
         gone = target_access(statement.producer)
-        return restrict(statement.consumer, [*missing, gone], dtypes)
-    consumer = restrict(statement.consumer, missing, dtypes)
+        return restrict(statement.consumer, [*missing, gone], absence)
+    consumer = restrict(statement.consumer, missing, absence)
     if consumer is None:
         return None
     if target_access(statement.producer) not in reads(consumer):
@@ -165,10 +153,8 @@ def _(statement: Where, missing: Seq[Access], dtypes: Mapping[str, str]) -> Stmt
 
 
 @restrict.register
-def _(
-    statement: Sequence, missing: Seq[Access], dtypes: Mapping[str, str]
-) -> Stmt | None:
-    parts = [restrict(part, missing, dtypes) for part in statement.statements]
+def _(statement: Sequence, missing: Seq[Access], absence: Absence) -> Stmt | None:
+    parts = [restrict(part, missing, absence) for part in statement.statements]
     left = tuple(part for part in parts if part is not None)
     if len(left) <= 1:
         return left[0] if left else None

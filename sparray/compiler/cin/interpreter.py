@@ -22,6 +22,7 @@ from sparray.compiler.cin.nodes import (
 )
 from sparray.compiler.cin.verify import verify, written
 from sparray.compiler.index_notation.apply import apply_operator, reduction_identity
+from sparray.compiler.loop_ir.dtypes import widened
 from sparray.compiler.names import (
     Block,
     Diagonal,
@@ -130,8 +131,9 @@ class _Machine:
         place = self.place(statement.target)
         value = self.value(statement.value)
         if statement.op is not None:
-            value = apply_operator(statement.op, array[place], value)
-        array[place] = np.asarray(value).astype(array.dtype)
+            value = apply_operator(statement.op, widened(array[place]), value)
+        with np.errstate(all="ignore"):
+            array[place] = np.asarray(value).astype(array.dtype)
 
     @execute.register
     def _(self, statement: Forall) -> None:
@@ -214,9 +216,9 @@ class _Machine:
 
     def value(self, expr: Expr) -> Any:
         if isinstance(expr, Access):
-            return self.arrays[expr.tensor][self.place(expr)]
+            return widened(self.arrays[expr.tensor][self.place(expr)])
         if isinstance(expr, Literal):
-            return expr.value
+            return widened(expr.value)
         if isinstance(expr, Apply):
             return apply_operator(expr.op, *map(self.value, expr.operands))
         raise InternalError(f"expected an expression of CIN, got {expr!r}")

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from sparray.compiler.loop_ir.dtypes import dtype_kind, numpy_dtype
 from sparray.compiler.loop_ir.operators import operator
 from sparray.errors import DTypeError
 
@@ -62,6 +63,9 @@ def apply_operator(name: str, *values: Any) -> Any:
 
 
 def _at_least_float(value: Any) -> Any:
+    if type(value) is bool:
+        # NumPy would compute in float16 what it takes for an array of bools.
+        return float(value)
     if is_weak(value) or value.dtype.kind not in "biu":
         return value
     return value.astype(np.float64)
@@ -83,20 +87,21 @@ def reduction_identity(op: str, dtype: Any) -> Any:
         The table's identity, or for ``min`` and ``max`` the dtype's largest and
         smallest value (infinities for floats). It is also the reduction of nothing.
     """
-    kind = np.dtype(dtype)
+    made = numpy_dtype(dtype)
+    kind = dtype_kind(made)
     row = operator(op)
     if row.identity is not None:
-        return np.asarray(row.identity, dtype=kind)[()]
+        return np.asarray(row.identity, dtype=made)[()]
     sign = {"min": 1, "max": -1}[op]
-    if kind.kind in "fc":
+    if kind in "fc":
         infinity = sign * np.inf
-        value: Any = complex(infinity, infinity) if kind.kind == "c" else infinity
-    elif kind.kind == "b":
+        value: Any = complex(infinity, infinity) if kind == "c" else infinity
+    elif kind == "b":
         value = sign > 0
     else:
-        limits = np.iinfo(kind)
+        limits = np.iinfo(made)
         value = limits.max if sign > 0 else limits.min
-    return np.asarray(value, dtype=kind)[()]
+    return np.asarray(value, dtype=made)[()]
 
 
 def reduce_axes(op: str, array: Any, axes: tuple[int, ...]) -> Any:

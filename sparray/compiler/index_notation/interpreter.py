@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparray.compiler.index_notation.apply import apply_operator, is_weak, reduce_axes
+from sparray.compiler.index_notation.dtypes import result_dtype, settle_literals
 from sparray.compiler.index_notation.nodes import (
     Access,
     Apply,
@@ -18,6 +19,7 @@ from sparray.compiler.index_notation.nodes import (
     Reduce,
 )
 from sparray.compiler.index_notation.verify import index_extents, verify
+from sparray.compiler.loop_ir.dtypes import is_half, numpy_dtype, widened
 from sparray.errors import InternalError
 
 __all__ = ["Evaluator", "Labelled", "align", "evaluate"]
@@ -47,7 +49,7 @@ def evaluate(
     ndarray
         A new array with the target's indices as axes, in NumPy's promoted dtype
         (`sparray.compiler.index_notation.dtypes`). The reduction of nothing is the
-        operator's identity.
+        operator's identity. 16-bit floats are computed in float32 and rounded once.
 
     Raises
     ------
@@ -66,10 +68,17 @@ def evaluate(
         shapes[assignment.target.tensor] = shape
     verify(assignment, shapes)
     extents = index_extents(assignment, shapes)
-    result = Evaluator(arrays, extents).evaluate(assignment.value)
-    target = assignment.target.indices
-    full = tuple(extents[i] for i in target)
-    return np.array(np.broadcast_to(align(result, target), full), order="C")
+    dtypes = {name: array.dtype.name for name, array in arrays.items()}
+    value = settle_literals(assignment.value, dtypes)
+    result = align(
+        Evaluator(arrays, extents).evaluate(value), assignment.target.indices
+    )
+    dtype = None
+    if any(map(is_half, dtypes.values())):
+        dtype = numpy_dtype(result_dtype(assignment.value, dtypes))
+    full = tuple(extents[i] for i in assignment.target.indices)
+    with np.errstate(all="ignore"):
+        return np.array(np.broadcast_to(result, full), dtype, order="C")
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +116,7 @@ class Evaluator:
 
     @evaluate.register
     def _(self, expr: Access) -> Labelled:
-        array = self.arrays[expr.tensor]
+        array = widened(self.arrays[expr.tensor])
         indices = tuple(dict.fromkeys(expr.indices))
         if len(indices) == len(expr.indices):
             return Labelled(array, indices)
@@ -120,7 +129,7 @@ class Evaluator:
 
     @evaluate.register
     def _(self, expr: Literal) -> Labelled:
-        return Labelled(expr.value, ())
+        return Labelled(widened(expr.value), ())
 
     @evaluate.register
     def _(self, expr: Apply) -> Labelled:

@@ -2,11 +2,15 @@
 
 import itertools
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sparray.compiler.absence import Absence, Fill, fill_of
+from sparray.compiler.index_notation.apply import reduction_identity
+from sparray.compiler.index_notation.dtypes import result_dtype
 from sparray.compiler.index_notation.interpreter import Evaluator, Labelled, align
 from sparray.compiler.index_notation.nodes import (
     Access,
@@ -18,13 +22,10 @@ from sparray.compiler.index_notation.nodes import (
 from sparray.compiler.index_notation.simplify import (
     accesses,
     free_indices,
-    is_zero,
-    simplify,
-    substitute,
+    is_identity,
 )
 from sparray.compiler.index_notation.traversal import children, replace_children
 from sparray.compiler.index_notation.verify import index_extents, verify
-from sparray.compiler.loop_ir.operators import operator
 
 __all__ = ["evaluate_pattern"]
 
@@ -35,6 +36,7 @@ def evaluate_pattern(
     assignment: Assignment,
     patterns: Mapping[str, Pattern],
     *,
+    absence: Absence | None = None,
     shape: tuple[int, ...] | None = None,
 ) -> Pattern:
     """Compute the stored coordinates of a result.
@@ -45,6 +47,8 @@ def evaluate_pattern(
         The statement.
     patterns : mapping of str to ndarray of bool
         True where an operand stores an entry; all True for a dense one.
+    absence : Absence, optional
+        Dtypes and fill values of the operands; by default float64 and 0.
     shape : tuple of int, optional
         Shape of the result, needed if the right side lacks one of its indices.
 
@@ -55,11 +59,13 @@ def evaluate_pattern(
 
     Notes
     -----
-    An entry is absent where the expression, with the literal 0 for every absent
-    operand, simplifies to the literal 0. So products intersect, sums unite and
-    ``exp`` stores everything, without this module knowing those operators. A
-    reduction stores what any of its terms stores. The work is exponential in the
-    number of accesses of one reduction-free part.
+    An entry is absent where the expression, with its fill value for every absent
+    operand, simplifies to a literal: the result's fill value. So products intersect,
+    sums unite and ``exp`` of a sum has a fill value of 1, without this module knowing
+    those operators. A reduction stores something where any of its terms is not its
+    identity; where the result of entirely absent operands is no constant, everything
+    is stored. The work is exponential in the number of accesses of one
+    reduction-free part.
     """
     patterns = {name: np.asarray(p, dtype=bool) for name, p in patterns.items()}
     shapes = {name: pattern.shape for name, pattern in patterns.items()}
@@ -67,74 +73,92 @@ def evaluate_pattern(
         shapes[assignment.target.tensor] = shape
     verify(assignment, shapes)
     extents = index_extents(assignment, shapes)
-    stored = _stored(assignment.value, patterns, extents)
+    if absence is None:
+        zero = fill_of(0)
+        dtypes = dict.fromkeys(patterns, "float64")
+        absence = Absence(dtypes, dict.fromkeys(patterns, zero))
     target = assignment.target.indices
     full = tuple(extents[i] for i in target)
+    if absence.constant(assignment.value) is None:
+        return np.ones(full, dtype=bool)
+    stored = _Patterns(patterns, extents, absence).stored(assignment.value, None)
     return np.array(np.broadcast_to(align(stored, target), full))
 
 
-def _stored(
-    expr: Expr, patterns: Mapping[str, Pattern], extents: Mapping[str, int]
-) -> Labelled:
-    """Return where an expression is not the literal 0; one axis per free index."""
-    known: dict[Access, Labelled] = {}
-    flat = _replace_reductions(expr, patterns, extents, known)
-    evaluator = Evaluator(patterns, extents)
-    read = accesses(flat)
-    for access in read:
-        if access not in known:
-            known[access] = evaluator.evaluate(access)
-    indices = free_indices(expr)
-    full = tuple(extents[i] for i in indices)
-    present = [np.broadcast_to(align(known[a], indices), full) for a in read]
-    result = np.zeros(full, dtype=bool)
-    for combination in itertools.product((False, True), repeat=len(read)):
-        if not _is_absent(flat, read, combination):
+@dataclass(frozen=True, slots=True)
+class _Patterns:
+    """The operands' patterns, the extents, and what operands are where absent."""
+
+    patterns: Mapping[str, Pattern]
+    extents: Mapping[str, int]
+    absence: Absence
+
+    def stored(self, expr: Expr, op: str | None) -> Labelled:
+        """Return where an expression is no constant, or not the identity of ``op``.
+
+        The result has one axis per free index.
+        """
+        known: dict[Access, Labelled] = {}
+        fills, dtypes = dict(self.absence.fills), dict(self.absence.dtypes)
+        absence = Absence(dtypes, fills, self.absence.scalars)
+        flat = self._without_reductions(expr, known, dtypes, fills)
+        evaluator = Evaluator(self.patterns, self.extents)
+        read = accesses(flat)
+        for access in read:
+            if access not in known:
+                known[access] = evaluator.evaluate(access)
+        indices = free_indices(expr)
+        full = tuple(self.extents[i] for i in indices)
+        present = [np.broadcast_to(align(known[a], indices), full) for a in read]
+        result = np.zeros(full, dtype=bool)
+        for combination in itertools.product((False, True), repeat=len(read)):
+            pairs = zip(read, combination, strict=True)
+            missing = [access for access, stored in pairs if not stored]
+            rest = absence.without(flat, missing)
+            if absence.is_constant(rest) if op is None else _is_identity(op, rest):
+                continue
             here = np.ones(full, dtype=bool)
             for pattern, stored in zip(present, combination, strict=True):
                 here &= pattern if stored else ~pattern
             result |= here
-    return Labelled(result, indices)
+        return Labelled(result, indices)
+
+    def _without_reductions(
+        self,
+        expr: Expr,
+        known: dict[Access, Labelled],
+        dtypes: dict[str, str],
+        fills: dict[str, Fill],
+    ) -> Expr:
+        """Put a placeholder for each reduction, whose pattern goes into ``known``."""
+        if isinstance(expr, Reduce):
+            # No tensor is named by digits alone, so the placeholder is new.
+            placeholder = Access(str(len(known)), free_indices(expr))
+            dtype = result_dtype(expr, dtypes)
+            dtypes[placeholder.tensor] = dtype
+            fills[placeholder.tensor] = fill_of(reduction_identity(expr.op, dtype))
+            terms = self.stored(expr.operand, expr.op)
+            axes = tuple(n for n, i in enumerate(terms.indices) if i in expr.indices)
+            known[placeholder] = Labelled(
+                self._any(terms, axes, expr.indices), free_indices(expr)
+            )
+            return placeholder
+        return replace_children(
+            expr,
+            tuple(
+                self._without_reductions(child, known, dtypes, fills)
+                for child in children(expr)
+            ),
+        )
+
+    def _any(
+        self, terms: Labelled, axes: tuple[int, ...], reduced: tuple[str, ...]
+    ) -> Any:
+        found: Any = terms.value.any(axis=axes)
+        # An index that the terms lack may still have no values.
+        empty = any(self.extents[i] == 0 for i in reduced)
+        return np.zeros_like(found) if empty else found
 
 
-def _is_absent(
-    flat: Expr, read: tuple[Access, ...], combination: tuple[bool, ...]
-) -> bool:
-    pairs = zip(read, combination, strict=True)
-    zeros = {access: Literal(0) for access, stored in pairs if not stored}
-    return is_zero(simplify(substitute(flat, zeros)))
-
-
-def _replace_reductions(
-    expr: Expr,
-    patterns: Mapping[str, Pattern],
-    extents: Mapping[str, int],
-    known: dict[Access, Labelled],
-) -> Expr:
-    """Put a placeholder for each reduction, whose pattern goes into ``known``."""
-    if isinstance(expr, Reduce):
-        # No tensor is named by digits alone, so the placeholder is new.
-        placeholder = Access(str(len(known)), free_indices(expr))
-        known[placeholder] = _stored_reduction(expr, patterns, extents)
-        return placeholder
-    return replace_children(
-        expr,
-        tuple(
-            _replace_reductions(child, patterns, extents, known)
-            for child in children(expr)
-        ),
-    )
-
-
-def _stored_reduction(
-    expr: Reduce, patterns: Mapping[str, Pattern], extents: Mapping[str, int]
-) -> Labelled:
-    stored = _stored(expr.operand, patterns, extents)
-    kept = free_indices(expr)
-    axes = tuple(n for n, i in enumerate(stored.indices) if i in expr.indices)
-    result: Any = stored.value.any(axis=axes)
-    identity = operator(expr.op).identity
-    if any(extents[i] == 0 for i in expr.indices):
-        # Nothing was combined: the value is the identity, stored unless it is 0.
-        result = np.full_like(result, identity is None or identity != 0)
-    return Labelled(result, kept)
+def _is_identity(op: str, rest: Expr) -> bool:
+    return isinstance(rest, Literal) and is_identity(op, rest)

@@ -4,6 +4,8 @@ import cmath
 from functools import singledispatch
 from typing import Any
 
+import numpy as np
+
 from sparray.compiler.index_notation.grammar import (
     REDUCTION_WORDS,
     RIGHT_ASSOCIATIVE,
@@ -69,7 +71,7 @@ def _(expr: Access) -> str:
 
 @print_expression.register
 def _(expr: Literal) -> str:
-    value = expr.value
+    value = expr.value.item() if isinstance(expr.value, np.generic) else expr.value
     if isinstance(value, complex):
         if value.real == 0 and cmath.isfinite(value):
             return f"{value.imag!r}j"

@@ -1,15 +1,18 @@
 """Algebraic simplification from the operator table's facts.
 
-An absent entry of a sparse operand is the literal 0: the merge lattice substitutes
-it and asks what is left. That is why the rules treat a literal 0 as a *structural*
-zero (``missing="zero"``): ``x * 0`` and ``0 / x`` are 0 whatever ``x`` holds.
+An absent entry of a sparse operand is a literal, its fill value: the merge lattice
+substitutes it and asks what is left. That is why the rules treat a literal 0 as a
+*structural* zero (``missing="zero"``): ``x * 0`` and ``0 / x`` are 0 whatever ``x``
+holds. Fill values are NumPy scalars where their dtype matters: those are not weak.
 """
 
 from collections.abc import Mapping
 from functools import singledispatch
 from typing import Any
 
-from sparray.compiler.index_notation.apply import apply_operator
+import numpy as np
+
+from sparray.compiler.index_notation.apply import apply_operator, reduction_identity
 from sparray.compiler.index_notation.dtypes import result_dtype
 from sparray.compiler.index_notation.nodes import Access, Apply, Expr, Literal, Reduce
 from sparray.compiler.index_notation.traversal import (
@@ -26,6 +29,7 @@ __all__ = [
     "accesses",
     "contains_reduce",
     "free_indices",
+    "is_identity",
     "is_zero",
     "simplify",
     "simplify_typed",
@@ -36,6 +40,13 @@ __all__ = [
 def is_zero(expr: Expr) -> bool:
     """Tell whether an expression is a literal 0 (``0``, ``0.0``, ``False``, ``0j``)."""
     return isinstance(expr, Literal) and bool(expr.value == 0)
+
+
+def is_identity(op: str, literal: Literal) -> bool:
+    """Tell whether a reduction of any number of equal literals starts with them too."""
+    identity = reduction_identity(op, np.asarray(literal.value).dtype)
+    value = bool(literal.value) if operator(op).result == "bool" else literal.value
+    return bool(value == identity)
 
 
 @singledispatch
@@ -59,9 +70,10 @@ def simplify(expr: Expr) -> Expr:
         f(literal ...)        ->  its value, if NumPy defines it
         x + 0, x - 0, x * 1   ->  x            (integer or bool literals only)
         0 - x                 ->  -x
-        x * 0, 0 / x          ->  0            (structural zero)
+        x * 0, 0 / x          ->  0            (structural zero; so 0 // x, 0 % x)
         x & True, x | False   ->  x            (x != 0 if x may not be a bool)
         x & False             ->  False
+        x | True              ->  True
         -(-x), ~(~x)          ->  x            (~ only where x is a bool)
         reduce(identity)      ->  identity
 
@@ -107,9 +119,11 @@ def simplify_typed(expr: Expr, dtypes: Mapping[str, str]) -> Expr:
     -------
     Expr
         With the same value in arithmetic on bools too, where ``x + 0`` is a number
-        and ``x`` is not.
+        and ``x`` is not, and on integers of different widths, which overflow in the
+        one and not in the other.
     """
-    if "bool" not in dtypes.values():
+    kinds = set(dtypes.values())
+    if len(kinds) <= 1 and "bool" not in kinds:
         return simplify(expr)
     operands = tuple(simplify_typed(child, dtypes) for child in children(expr))
     if isinstance(expr, Apply):
@@ -132,7 +146,7 @@ def _agree(made: Expr, expr: Expr, dtypes: Mapping[str, str]) -> bool:
 
 def _reduce_once(expr: Reduce) -> Expr:
     operand = expr.operand
-    if isinstance(operand, Literal) and _is_identity(operand, operator(expr.op)):
+    if isinstance(operand, Literal) and is_identity(expr.op, operand):
         return operand
     return expr
 
@@ -158,15 +172,17 @@ def _structural_zero(row: Operator, operands: tuple[Expr, ...]) -> Expr | None:
     for child in operands:
         if isinstance(child, Literal) and _is_annihilator(child, row):
             return _annihilated(child, row)
-    if row.name == "div" and is_zero(operands[0]):
-        return operands[0]
+    first = operands[0]
+    if isinstance(first, Literal) and _matches(first, row, row.left_annihilator):
+        return first
     return None
 
 
 def _fold(expr: Apply) -> Expr:
     values = [child.value for child in expr.operands if isinstance(child, Literal)]
     try:
-        return Literal(apply_operator(expr.op, *values))
+        made = apply_operator(expr.op, *values)
+        return Literal(made[()] if isinstance(made, np.ndarray) else made)
     except DTypeError:
         # Left for the evaluation to report, with the dtypes of the whole.
         return expr
@@ -221,7 +237,7 @@ def _is_neutral(literal: Expr, other: Expr) -> bool:
     """Tell whether leaving the literal out keeps the dtype."""
     if isinstance(literal, Literal) and isinstance(literal.value, bool):
         return True
-    if isinstance(literal, Literal) and isinstance(literal.value, int):
+    if isinstance(literal, Literal) and isinstance(literal.value, int | np.generic):
         return not _is_boolean(other)
     return False
 

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from sparray.compiler.loop_ir import nodes as ir
+from sparray.compiler.loop_ir.dtypes import computed_dtype, is_half
 from sparray.errors import InternalError
 
 __all__ = [
@@ -249,8 +250,20 @@ def logical_and(a: ir.Expr, b: ir.Expr) -> ir.Expr:
 
 
 def cast(a: ir.Expr, dtype: str) -> ir.Expr:
-    """Return ``a`` as another dtype; ``a`` itself if it has that dtype."""
-    return a if a.dtype == dtype else ir.Cast(a, dtype)
+    """Return ``a`` as another dtype; ``a`` itself if it has that dtype.
+
+    A 16-bit float comes from float32, and goes to it; what was widened and is rounded
+    again is the value that it was.
+    """
+    if a.dtype == dtype:
+        return a
+    if is_half(a.dtype) and dtype != computed_dtype(a.dtype):
+        return cast(ir.Cast(a, computed_dtype(a.dtype)), dtype)
+    if not is_half(dtype):
+        return ir.Cast(a, dtype)
+    if isinstance(a, ir.Cast) and a.operand.dtype == dtype:
+        return a.operand
+    return ir.Cast(cast(a, computed_dtype(dtype)), dtype)
 
 
 def _is_int(a: ir.Expr, value: int) -> bool:

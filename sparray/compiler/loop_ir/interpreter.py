@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sparray.compiler.loop_ir import nodes as ir
+from sparray.compiler.loop_ir.dtypes import dtype_kind, numpy_dtype
 from sparray.compiler.loop_ir.operators import INDEX_OPERATORS, OPERATORS, REAL_RESULTS
 from sparray.errors import InternalError, UnsupportedError
 
@@ -131,7 +132,7 @@ def _evaluate(node: ir.Expr, state: _State) -> Value:
 
 @_evaluate.register
 def _(node: ir.Literal, state: _State) -> Value:
-    value = np.dtype(node.dtype).type(node.value)
+    value = numpy_dtype(node.dtype).type(node.value)
     return value if node.lanes == 1 else np.full(node.lanes, value)
 
 
@@ -277,7 +278,7 @@ def _(node: ir.Allocate, state: _State) -> None:
         raise InternalError(
             f"function {state.function}: {node.buffer.name} has a size of {size}"
         )
-    dtype = np.dtype(node.buffer.dtype)
+    dtype = numpy_dtype(node.buffer.dtype)
     state.buffers[node.buffer.name] = (
         np.zeros(size, dtype) if node.zeroed else np.full(size, _poison(dtype), dtype)
     )
@@ -308,9 +309,10 @@ def _(node: ir.Comment, state: _State) -> None:
 
 def _poison(dtype: np.dtype[Any]) -> Any:
     """Return what no result should be made of: memory that was never written."""
-    if dtype.kind in "fc":
+    kind = dtype_kind(dtype)
+    if kind in "fc":
         return np.nan
-    return True if dtype.kind == "b" else np.iinfo(dtype).min
+    return True if kind == "b" else np.iinfo(dtype).min
 
 
 def _apply(op: str, dtype: str, *operands: Value) -> Value:
@@ -355,6 +357,6 @@ def _index_arithmetic(op: str, left: Value, right: Value) -> Value:
 
 def _convert(value: Value, dtype: str) -> Value:
     array = np.asarray(value)
-    if array.dtype.kind == "c" and np.dtype(dtype).kind not in "cb":
+    if array.dtype.kind == "c" and dtype_kind(dtype) not in "cb":
         array = array.real
-    return array.astype(dtype)[()]
+    return array.astype(numpy_dtype(dtype))[()]

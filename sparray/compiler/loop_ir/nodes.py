@@ -12,6 +12,7 @@ Every expression has a ``dtype`` (a NumPy dtype name) and a number of ``lanes``
 (1 for a scalar). Positions, coordinates and sizes are int64 whatever the width
 of the buffers they come from. Operators are names of
 `sparray.compiler.loop_ir.operators`, plus the `INDEX_OPERATORS` there.
+A 16-bit float is loaded, stored, and cast from and to float32; no operator takes one.
 """
 
 from dataclasses import dataclass

@@ -50,6 +50,17 @@ class Operator:
         (at least float, as NumPy's true division).
     associative, commutative : bool
         Algebraic facts; a reduction needs both.
+    left_annihilator : object
+        ``f(left_annihilator, x) == left_annihilator`` when every value is finite and
+        ``x`` is not zero; None where there is none.
+    exact : str or None
+        The row with the same function for values that may be NaN or infinite, which
+        no annihilator ends (``missing="fill"``); None where there is no difference.
+    repeated : str or None
+        The operator of a value and a number ``n`` that is this one between ``n`` times
+        the value; None where there is none.
+    idempotent : bool
+        ``f(x, x) == x``.
     """
 
     name: str
@@ -62,6 +73,10 @@ class Operator:
     result: str = "promote"
     associative: bool = False
     commutative: bool = False
+    left_annihilator: Any = None
+    exact: str | None = None
+    repeated: str | None = None
+    idempotent: bool = False
 
 
 def _relu(x: Any) -> Any:
@@ -69,38 +84,95 @@ def _relu(x: Any) -> Any:
     return np.maximum(x, np.zeros((), dtype=np.asarray(x).dtype))
 
 
+def _round(x: Any) -> Any:
+    if np.asarray(x).dtype.kind == "b":
+        raise TypeError("no rounding of bools")
+    return np.round(x)
+
+
+_BOOL: dict[str, Any] = {"result": "bool"}
+_REDUCES: dict[str, Any] = {"associative": True, "commutative": True}
+_LOGIC: dict[str, Any] = {**_BOOL, **_REDUCES, "idempotent": True}
+_FLOAT: dict[str, Any] = {"result": "float"}
+_ZERO_LEFT: dict[str, Any] = {"left_annihilator": 0}
+
 _ROWS = (
-    Operator("add", 2, "+", 10, np.add, 0, None, "promote", True, True),
+    Operator("add", 2, "+", 10, np.add, 0, None, "promote", True, True, repeated="mul"),
     Operator("sub", 2, "-", 10, np.subtract),
-    Operator("mul", 2, "*", 20, np.multiply, 1, 0, "promote", True, True),
-    Operator("div", 2, "/", 20, np.true_divide, result="float"),
-    Operator("min", 2, None, 0, np.minimum, None, None, "promote", True, True),
-    Operator("max", 2, None, 0, np.maximum, None, None, "promote", True, True),
+    Operator(
+        "mul", 2, "*", 20, np.multiply, 1, 0, "promote", True, True, exact="times"
+    ),
+    Operator("div", 2, "/", 20, np.true_divide, **_FLOAT, **_ZERO_LEFT, exact="over"),
+    Operator("times", 2, None, 0, np.multiply, 1),
+    Operator("over", 2, None, 0, np.true_divide, **_FLOAT),
+    Operator("min", 2, None, 0, np.minimum, **_REDUCES, idempotent=True),
+    Operator("max", 2, None, 0, np.maximum, **_REDUCES, idempotent=True),
     Operator("pow", 2, "**", 40, np.power),
-    Operator("lt", 2, "<", 5, np.less, result="bool"),
-    Operator("le", 2, "<=", 5, np.less_equal, result="bool"),
-    Operator("gt", 2, ">", 5, np.greater, result="bool"),
-    Operator("ge", 2, ">=", 5, np.greater_equal, result="bool"),
-    Operator("eq", 2, "==", 5, np.equal, result="bool"),
-    Operator("ne", 2, "!=", 5, np.not_equal, result="bool"),
-    Operator("and", 2, "&", 3, np.logical_and, True, False, "bool", True, True),
-    Operator("or", 2, "|", 2, np.logical_or, False, None, "bool", True, True),
+    Operator(
+        "floor_divide", 2, None, 0, np.floor_divide, **_ZERO_LEFT, exact="floor_over"
+    ),
+    Operator("floor_over", 2, None, 0, np.floor_divide),
+    Operator("remainder", 2, None, 0, np.remainder, **_ZERO_LEFT, exact="modulo"),
+    Operator("modulo", 2, None, 0, np.remainder),
+    Operator("lt", 2, "<", 5, np.less, **_BOOL),
+    Operator("le", 2, "<=", 5, np.less_equal, **_BOOL),
+    Operator("gt", 2, ">", 5, np.greater, **_BOOL),
+    Operator("ge", 2, ">=", 5, np.greater_equal, **_BOOL),
+    Operator("eq", 2, "==", 5, np.equal, **_BOOL),
+    Operator("ne", 2, "!=", 5, np.not_equal, **_BOOL),
+    Operator("and", 2, "&", 3, np.logical_and, True, False, **_LOGIC),
+    Operator("or", 2, "|", 2, np.logical_or, False, True, **_LOGIC),
+    Operator("xor", 2, None, 0, np.logical_xor, False, **_BOOL),
+    Operator("bitwise_and", 2, None, 0, np.bitwise_and, None, 0),
+    Operator("bitwise_or", 2, None, 0, np.bitwise_or, 0),
+    Operator("bitwise_xor", 2, None, 0, np.bitwise_xor, 0),
+    Operator("left_shift", 2, None, 0, np.left_shift, **_ZERO_LEFT),
+    Operator("right_shift", 2, None, 0, np.right_shift, **_ZERO_LEFT),
+    Operator("hypot", 2, None, 0, np.hypot, **_FLOAT),
+    Operator("atan2", 2, None, 0, np.arctan2, **_FLOAT),
+    Operator("logaddexp", 2, None, 0, np.logaddexp, **_FLOAT),
+    Operator("copysign", 2, None, 0, np.copysign, **_FLOAT),
+    Operator("nextafter", 2, None, 0, np.nextafter, **_FLOAT),
     Operator("neg", 1, "-", 30, np.negative),
-    Operator("not", 1, "~", 30, np.logical_not, result="bool"),
+    Operator("not", 1, "~", 30, np.logical_not, **_BOOL),
+    Operator("positive", 1, None, 0, np.positive),
+    Operator("bitwise_invert", 1, None, 0, np.invert),
     Operator("abs", 1, None, 0, np.absolute),
     Operator("conj", 1, None, 0, np.conjugate),
     Operator("real", 1, None, 0, np.real),
     Operator("imag", 1, None, 0, np.imag),
     Operator("sign", 1, None, 0, np.sign),
     Operator("relu", 1, None, 0, _relu),
-    Operator("sqrt", 1, None, 0, np.sqrt, result="float"),
-    Operator("exp", 1, None, 0, np.exp, result="float"),
-    Operator("log", 1, None, 0, np.log, result="float"),
-    Operator("log1p", 1, None, 0, np.log1p, result="float"),
-    Operator("expm1", 1, None, 0, np.expm1, result="float"),
-    Operator("sin", 1, None, 0, np.sin, result="float"),
-    Operator("cos", 1, None, 0, np.cos, result="float"),
-    Operator("tanh", 1, None, 0, np.tanh, result="float"),
+    Operator("square", 1, None, 0, np.square),
+    Operator("reciprocal", 1, None, 0, np.reciprocal),
+    Operator("floor", 1, None, 0, np.floor),
+    Operator("ceil", 1, None, 0, np.ceil),
+    Operator("trunc", 1, None, 0, np.trunc),
+    Operator("round", 1, None, 0, _round),
+    Operator("isnan", 1, None, 0, np.isnan, **_BOOL),
+    Operator("isinf", 1, None, 0, np.isinf, **_BOOL),
+    Operator("isfinite", 1, None, 0, np.isfinite, **_BOOL),
+    Operator("signbit", 1, None, 0, np.signbit, **_BOOL),
+    Operator("sqrt", 1, None, 0, np.sqrt, **_FLOAT),
+    Operator("exp", 1, None, 0, np.exp, **_FLOAT),
+    Operator("exp2", 1, None, 0, np.exp2, **_FLOAT),
+    Operator("expm1", 1, None, 0, np.expm1, **_FLOAT),
+    Operator("log", 1, None, 0, np.log, **_FLOAT),
+    Operator("log2", 1, None, 0, np.log2, **_FLOAT),
+    Operator("log10", 1, None, 0, np.log10, **_FLOAT),
+    Operator("log1p", 1, None, 0, np.log1p, **_FLOAT),
+    Operator("sin", 1, None, 0, np.sin, **_FLOAT),
+    Operator("cos", 1, None, 0, np.cos, **_FLOAT),
+    Operator("tan", 1, None, 0, np.tan, **_FLOAT),
+    Operator("asin", 1, None, 0, np.arcsin, **_FLOAT),
+    Operator("acos", 1, None, 0, np.arccos, **_FLOAT),
+    Operator("atan", 1, None, 0, np.arctan, **_FLOAT),
+    Operator("sinh", 1, None, 0, np.sinh, **_FLOAT),
+    Operator("cosh", 1, None, 0, np.cosh, **_FLOAT),
+    Operator("tanh", 1, None, 0, np.tanh, **_FLOAT),
+    Operator("asinh", 1, None, 0, np.arcsinh, **_FLOAT),
+    Operator("acosh", 1, None, 0, np.arccosh, **_FLOAT),
+    Operator("atanh", 1, None, 0, np.arctanh, **_FLOAT),
 )
 
 OPERATORS: dict[str, Operator] = {row.name: row for row in _ROWS}

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sparray.compiler.loop_ir import nodes as ir
+from sparray.compiler.loop_ir.dtypes import is_half
 from sparray.compiler.loop_ir.operators import (
     INDEX_OPERATORS,
     OPERATORS,
@@ -20,7 +21,7 @@ __all__ = ["verify"]
 
 _DTYPES = frozenset(
     "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 "
-    "float32 float64 complex64 complex128".split()
+    "float16 bfloat16 float32 float64 complex64 complex128".split()
 )
 
 
@@ -226,6 +227,7 @@ class _Checker:
             case ir.Cast():
                 _expect_dtype(node.dtype)
                 self.expression(node.operand)
+                _expect_from_float32(node)
             case _:
                 self.compound(node)
         _expect(node.lanes >= 1, f"{node.lanes} lanes")
@@ -247,6 +249,7 @@ class _Checker:
             case ir.ReduceLanes():
                 self.expression(node.operand)
                 _expect(node.op in reductions(), f"{node.op} is no reduction")
+                _expect(not is_half(node.dtype), f"{node.op} of {node.dtype}")
                 lanes = node.operand.lanes
                 _expect(
                     lanes > 1 and lanes & (lanes - 1) == 0 and node.lanes == 1,
@@ -278,6 +281,10 @@ class _Checker:
         for each in operands:
             self.expression(each)
         first = operands[0]
+        _expect(
+            not is_half(first.dtype),
+            f"{node.op} of {first.dtype}, which is only stored and cast",
+        )
         _expect_same(f"operands of {node.op}", first, operands[-1])
         if node.op in INDEX_OPERATORS:
             _expect(
@@ -318,6 +325,17 @@ def _expect(fact: bool, problem: str) -> None:
 
 def _expect_dtype(dtype: str) -> None:
     _expect(dtype in _DTYPES, f"there is no dtype {dtype}")
+
+
+def _expect_from_float32(node: ir.Cast) -> None:
+    for half, other in (
+        (node.dtype, node.operand.dtype),
+        (node.operand.dtype, node.dtype),
+    ):
+        _expect(
+            not is_half(half) or other == "float32",
+            f"{half} is cast from or to {other}, not float32",
+        )
 
 
 def _expect_integers(buffer: ir.Buffer) -> None:

@@ -7,7 +7,8 @@ from sparray.compiler import levels, names
 from sparray.compiler.index_notation.nodes import Access
 from sparray.compiler.levels import level_index, n_levels
 from sparray.compiler.loop_ir import nodes as ir
-from sparray.compiler.loop_ir.builder import add, literal
+from sparray.compiler.loop_ir.builder import add, cast, literal
+from sparray.compiler.loop_ir.dtypes import computed_dtype
 from sparray.compiler.lower.context import Context
 from sparray.compiler.lower.coordinates import coordinate
 from sparray.compiler.lower.scope import Place, Scope
@@ -121,8 +122,9 @@ def _search(
 def load_value(access: Access, scope: Scope, ctx: Context) -> ir.Expr:
     """Return the value of a fully resolved access; duplicates are summed.
 
-    In a vector loop the value has lanes if the access runs along the loop's index
-    (its last level then has stride 1), and is a scalar otherwise.
+    It has the dtype in which the access's values are computed. In a vector loop it has
+    lanes if the access runs along the loop's index (its last level then has stride 1),
+    and is a scalar otherwise.
     """
     place = scope.places[access]
     if place.depth != n_levels(ctx.spec(access.tensor)):
@@ -134,18 +136,22 @@ def load_value(access: Access, scope: Scope, ctx: Context) -> ir.Expr:
         return _sum_duplicates(buffer, place.begin, place.end, ctx)
     if scope.lanes > 1 and scope.tile is not None:
         if scope.tile.index in access.indices:
-            return ir.Load(buffer, place.begin, scope.lanes)
-    return ir.Load(buffer, place.begin)
+            return _load(buffer, place.begin, scope.lanes)
+    return _load(buffer, place.begin)
+
+
+def _load(buffer: ir.Buffer, index: ir.Expr, lanes: int = 1) -> ir.Expr:
+    return cast(ir.Load(buffer, index, lanes), computed_dtype(buffer.dtype))
 
 
 def _sum_duplicates(
     buffer: ir.Buffer, begin: ir.Expr, end: ir.Expr, ctx: Context
 ) -> ir.Var:
     b = ctx.builder
-    total = b.declare("total", ir.Load(buffer, begin))
+    total = b.declare("total", _load(buffer, begin))
     op = "or" if buffer.dtype == "bool" else "add"
     with b.loop("q", ir.Binary("add", begin, literal(1), "int64"), end) as q:
-        b.assign(total, ir.Binary(op, total, ir.Load(buffer, q), buffer.dtype))
+        b.assign(total, ir.Binary(op, total, _load(buffer, q), total.dtype))
     return total
 
 

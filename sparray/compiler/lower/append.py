@@ -22,7 +22,8 @@ from sparray.compiler import names
 from sparray.compiler.index_notation.nodes import Access
 from sparray.compiler.levels import level_index
 from sparray.compiler.loop_ir import nodes as ir
-from sparray.compiler.loop_ir.builder import add, less, literal, mul
+from sparray.compiler.loop_ir.builder import add, cast, less, literal, mul
+from sparray.compiler.loop_ir.dtypes import computed_dtype
 from sparray.compiler.lower.access import advance, start
 from sparray.compiler.lower.context import Context, Output, zero_of
 from sparray.compiler.lower.scope import Scope
@@ -242,8 +243,9 @@ def stored_value(
         return
     b = ctx.builder
     stored = b.declare("value", value(scope))
-    nothing = ir.Literal(zero_of(stored.dtype), stored.dtype)
-    with b.branch(ir.Binary("ne", stored, nothing, "bool")):
+    compared = cast(stored, computed_dtype(stored.dtype))
+    nothing = ir.Literal(zero_of(compared.dtype), compared.dtype)
+    with b.branch(ir.Binary("ne", compared, nothing, "bool")):
         yield None if ctx.counting else stored
 
 

@@ -5,13 +5,13 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import ClassVar
 
-import numpy as np
-
 from sparray.compiler import names
+from sparray.compiler.absence import Absence
 from sparray.compiler.index_notation.nodes import Access
 from sparray.compiler.levels import level_index
 from sparray.compiler.loop_ir import nodes as ir
 from sparray.compiler.loop_ir.builder import Builder, add, literal, sub
+from sparray.compiler.loop_ir.dtypes import dtype_kind
 from sparray.compiler.lower.scope import Scope
 from sparray.compiler.problem import Problem, TensorSpec
 from sparray.compiler.schedule.assemble import Assembly
@@ -112,8 +112,9 @@ class Context:
         Further variables of a workspace whose sums are kept side by side.
     lists : dict
         Memory of each list workspace.
-    dtypes : dict
-        The dtype of each operand and of each workspace.
+    absence : Absence
+        What operands and workspaces are where they hold nothing; and the result, if
+        that is a constant.
     chunk : ir.Expr
         Number of the chunk of the outermost loop that runs; 0 if it is not divided.
     """
@@ -124,13 +125,13 @@ class Context:
     builder: Builder
     output: "Output"
     assembly: Assembly
+    absence: Absence
     registers: dict[str, tuple[ir.Var, ...]] = field(default_factory=dict)
     scalars: dict[str, tuple[ir.Var | None, ir.Var | None]] = field(
         default_factory=dict
     )
     sums: dict[str, tuple[tuple[ir.Var, ...], ...]] = field(default_factory=dict)
     lists: dict[str, WorkspaceBuffers] = field(default_factory=dict)
-    dtypes: dict[str, str] = field(default_factory=dict)
     chunk: ir.Expr = field(default_factory=lambda: literal(0))
 
     @property
@@ -200,7 +201,7 @@ def parameters(
 
 def zero_of(dtype: str) -> bool | int | float:
     """Return the zero of a dtype as a Python number."""
-    return _ZERO[np.dtype(dtype).kind]
+    return _ZERO[dtype_kind(dtype)]
 
 
 _ZERO = {"b": False, "i": 0, "u": 0, "f": 0.0, "c": 0.0}

@@ -5,9 +5,11 @@ from typing import Any
 
 import numpy as np
 
+from sparray.compiler.index_notation.apply import apply_operator
 from sparray.compiler.index_notation.nodes import Access, Apply, Expr, Literal
 from sparray.compiler.loop_ir import nodes as ir
 from sparray.compiler.loop_ir.builder import cast
+from sparray.compiler.loop_ir.dtypes import widened
 from sparray.compiler.loop_ir.operators import REAL_RESULTS, operator
 from sparray.compiler.lower.access import load_value
 from sparray.compiler.lower.context import Context
@@ -16,7 +18,13 @@ from sparray.errors import InternalError
 
 __all__ = ["combine", "lower_expression", "spread"]
 
-_BOOL_ARITHMETIC = {"add": "or", "mul": "and", "max": "or", "min": "and"}
+_BOOL_ARITHMETIC = {
+    "add": "or",
+    "mul": "and",
+    "times": "and",
+    "max": "or",
+    "min": "and",
+}
 
 
 @singledispatch
@@ -60,7 +68,9 @@ def _(expr: Access, scope: Scope, ctx: Context) -> ir.Expr:
 
 @lower_expression.register
 def _(expr: Literal, scope: Scope, ctx: Context) -> ir.Expr:
-    return ir.Literal(expr.value, np.result_type(type(expr.value)).name)
+    value = widened(expr.value)
+    dtype = np.result_type(type(value)).name
+    return ir.Literal(value.item() if isinstance(value, np.generic) else value, dtype)
 
 
 @lower_expression.register
@@ -70,6 +80,8 @@ def _(expr: Apply, scope: Scope, ctx: Context) -> ir.Expr:
     dtype = _promote(expr, operands)
     if row.result == "float" and np.dtype(dtype).kind in "biu":
         dtype = "float64"
+    if row.result == "promote" and dtype == "bool":
+        dtype = _without_bools(expr.op, len(operands))
     lanes = max(operand.lanes for operand in operands)
     inputs = [spread(_convert(operand, dtype), lanes) for operand in operands]
     result = "bool" if row.result == "bool" else dtype
@@ -95,10 +107,16 @@ def spread(value: ir.Expr, lanes: int) -> ir.Expr:
 def _promote(expr: Apply, operands: list[ir.Expr]) -> str:
     # A Python number is weak, as in NumPy 2: it does not widen an array's dtype.
     parts: list[Any] = [
-        given.value if isinstance(given, Literal) else np.dtype(value.dtype)
+        widened(given.value) if isinstance(given, Literal) else np.dtype(value.dtype)
         for given, value in zip(expr.operands, operands, strict=True)
     ]
     return np.result_type(*parts).name
+
+
+def _without_bools(op: str, arity: int) -> str:
+    """Return the dtype that an operator makes of bools: for some NumPy has no loop."""
+    made = np.asarray(apply_operator(op, *[np.ones(1, np.bool_)] * arity)).dtype
+    return made.name
 
 
 def _convert(value: ir.Expr, dtype: str) -> ir.Expr:

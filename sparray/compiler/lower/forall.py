@@ -26,6 +26,7 @@ from sparray.compiler.lower.context import Context, extent_of
 from sparray.compiler.lower.coordinates import bind
 from sparray.compiler.lower.narrowing import narrowed
 from sparray.compiler.lower.prefetch import lower_prefetch
+from sparray.compiler.lower.repeat import repeated_update
 from sparray.compiler.lower.scope import Scope
 from sparray.compiler.lower.statement import lower_statement, lowers
 from sparray.compiler.lower.sums import use_sums
@@ -41,24 +42,53 @@ def lower_forall(statement: Forall, scope: Scope, ctx: Context) -> None:
 
     **Rewrite**: no operand to walk, or work at every coordinate → a counted loop, over
     the coordinates that the located operands may have;
-    one operand, work where it is → a loop over its positions; otherwise → a merge.
+    one operand, work where it is → a loop over its positions; otherwise → a merge. One
+    constant update at every coordinate where none is → one update for all of these.
     """
     if scope.tile is not None and statement.index == scope.tile.inner:
         _lower_inner(statement, scope, ctx)
         return
     walked, points = loop_walkers(statement, scope, ctx)
-    if not points:
+    repeat = None
+    if frozenset() in points:
+        repeat = repeated_update(statement, walked, scope, ctx)
+    if repeat is None:
+        _lower_points(statement, walked, points, scope, ctx)
         return
+    points = tuple(point for point in points if point)
+    walked = [access for access in walked if any(access in point for point in points)]
+    visited = _lower_points(statement, walked, points, scope, ctx, counted=True)
+    repeat.lower(visited, scope, ctx)
+
+
+def _lower_points(
+    statement: Forall,
+    walked: Sequence[Access],
+    points: Lattice,
+    scope: Scope,
+    ctx: Context,
+    *,
+    counted: bool = False,
+) -> ir.Expr:
+    """Emit a loop over the points; return at how many coordinates it had work.
+
+    That is told only where it is ``counted``.
+    """
+    if not points:
+        return literal(0)
     if not walked:
         begin, end = narrowed(statement, scope, ctx)
         lower_range(statement, begin, end, scope, ctx)
-        return
+        return sub(end, begin)
     walkers = [walker(access, scope, ctx) for access in walked]
-    if points == (frozenset(walked),) and len(walked) == 1:
+    alone = points == (frozenset(walked),) and len(walked) == 1
+    if alone and (walkers[0].unique or not counted):
         w = walkers[0]
         lower_positions(statement, w, w.begin, w.end, scope, ctx)
-    else:
-        _Merge(statement, walkers, points, scope, ctx).lower()
+        return sub(w.end, w.begin)
+    visited = ctx.builder.declare("visited", literal(0)) if counted else None
+    _Merge(statement, walkers, points, scope, ctx, visited).lower()
+    return literal(0) if visited is None else visited
 
 
 def loop_walkers(
@@ -72,7 +102,9 @@ def loop_walkers(
         if _is_list(access, statement.index, ctx)
         or is_walked(access, statement.index, scope, ctx)
     ]
-    points = lattice(value, walked)
+    target = target_access(statement.body).tensor
+    writes = target not in ctx.absence.fills
+    points = lattice(value, walked, ctx.absence, writes_constants=writes)
     # Outside a vector loop a dense loop needs no walker where none is in a point.
     used = [a for a in walked if any(a in point for point in points)]
     return used, points
@@ -117,7 +149,7 @@ def _lower_tested(
     (access, found), *others = tests
     with ctx.builder.branch(found):
         _lower_tested(body, tuple(others), scope, ctx)
-    without = restrict(body, [access], ctx.dtypes)
+    without = restrict(body, [access], ctx.absence)
     if without is None:
         return
     left = reads(without)
@@ -214,7 +246,8 @@ class _Merge:
 
     Each walker has a variable with its current coordinate, which is the extent once
     the walker has ended: then no coordinate is equal to it any more, and the
-    smallest coordinate of all walkers is the next one with work.
+    smallest coordinate of all walkers is the next one with work. ``visited`` counts the
+    coordinates at which there was work.
     """
 
     statement: Forall
@@ -222,6 +255,7 @@ class _Merge:
     points: Lattice
     scope: Scope
     ctx: Context
+    visited: ir.Var | None = None
 
     def lower(self) -> None:
         """Emit the loop."""
@@ -326,7 +360,7 @@ class _Merge:
         after: Sequence[ir.Expr],
     ) -> None:
         missing = [w.access for w in self.walkers if w.access not in point]
-        body = restrict(self.statement.body, missing, self.ctx.dtypes)
+        body = restrict(self.statement.body, missing, self.ctx.absence)
         if body is None:
             return
         # Where an operand is absent, others that only multiply it are gone as well.
@@ -335,6 +369,8 @@ class _Merge:
         for w, p, end in zip(self.walkers, positions, after, strict=True):
             if w.access in point:
                 inside = w.enter(inside, v, p, None if w.unique else end)
+        if self.visited is not None:
+            self.ctx.builder.assign(self.visited, add(self.visited, literal(1)))
         lower_body(self.statement.index, body, v, inside, self.ctx)
 
     def _read_head(self, w: Walker, p: ir.Var, end: ir.Expr, head: ir.Var) -> None:

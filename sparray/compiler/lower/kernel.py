@@ -1,6 +1,7 @@
 """Lower one scheduled statement to the functions of a kernel."""
 
 from sparray.compiler import names
+from sparray.compiler.absence import Absence, fill_of
 from sparray.compiler.cin.nodes import Forall, Stmt
 from sparray.compiler.index_notation.nodes import Access, Reduce
 from sparray.compiler.index_notation.simplify import accesses
@@ -85,11 +86,8 @@ def _lower_phase(
     given = _parameters(problem, assemble, phase)
     builder = Builder([p.name for p in given])
     output = _output(problem, assemble)
-    ctx = Context(problem, phase, vector_bytes, builder, output, assemble.way)
-    ctx.dtypes.update((name, spec.dtype) for name, spec in problem.operands)
-    ctx.dtypes.update(
-        (made.workspace.name, made.workspace.dtype) for made in workspaces(statement)
-    )
+    absence = _absence(problem, statement)
+    ctx = Context(problem, phase, vector_bytes, builder, output, assemble.way, absence)
     scope = advance(start(accesses(problem.assignment.value), Scope()), ctx)
     lists = list(list_workspaces(statement))
     if isinstance(statement, Forall) and statement.parallel:
@@ -100,6 +98,18 @@ def _lower_phase(
     name = names.COUNT if phase is Phase.COUNT else names.FILL
     reassociate = phase is Phase.FILL and vectorises_reduction(statement)
     return ir.Function(name, given, builder.block(), reassociate)
+
+
+def _absence(problem: Problem, statement: Stmt) -> Absence:
+    """Return what operands, workspaces and the result are where they hold nothing."""
+    operands = problem.absence
+    dtypes, fills = dict(operands.dtypes), dict(operands.fills)
+    for made in workspaces(statement):
+        dtypes[made.workspace.name] = made.workspace.dtype
+        fills[made.workspace.name] = fill_of(where.initial(made).value)
+    if problem.constant is not None:
+        fills[names.OUTPUT] = problem.output.fill
+    return Absence(dtypes, fills, operands.scalars)
 
 
 def _parameters(

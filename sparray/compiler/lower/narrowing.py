@@ -22,7 +22,8 @@ def narrowed(statement: Forall, scope: Scope, ctx: Context) -> tuple[ir.Expr, ir
     **Rewrite**: ``for i in 0 .. n`` → ``for i in begin .. end``, where ``[begin, end)``
     are the coordinates of an operand without which the body does nothing. Those of
     several are intersected. A result is the same as after a loop that walks an operand:
-    what no iteration wrote is zero, or counted as empty, before the kernel runs.
+    what no iteration wrote is the fill value, or counted as empty, before the kernel
+    runs.
     """
     begin: ir.Expr = literal(0)
     end = extent_of(statement.index)
@@ -54,7 +55,7 @@ def _bounds(
     level = ctx.level(access.tensor, depth)
     if level.full or not isinstance(level, CoordinateIterable):
         return None
-    if restrict(statement.body, [access], ctx.dtypes) is not None:
+    if restrict(statement.body, [access], ctx.absence) is not None:
         return None
     view = ctx.view(access, depth)
     if depth:

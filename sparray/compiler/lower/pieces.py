@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from sparray.compiler.loop_ir.builder import add, literal
+from sparray.compiler.loop_ir.dtypes import computed_dtype
 from sparray.compiler.lower.context import Context
 from sparray.compiler.lower.scope import Place, Scope
 
@@ -14,7 +15,7 @@ __all__ = ["lanes_of", "pieces"]
 
 def lanes_of(size: int, dtype: str, ctx: Context) -> int:
     """Return the lanes of one piece: a vector register, or the tile if smaller."""
-    widest = max(1, ctx.vector_bytes // np.dtype(dtype).itemsize)
+    widest = max(1, ctx.vector_bytes // np.dtype(computed_dtype(dtype)).itemsize)
     return min(size, widest)
 
 

@@ -1,11 +1,10 @@
 """Lower the prefetching of rows that a walked operand selects."""
 
-import numpy as np
-
 from sparray.compiler.cin.nodes import Forall
 from sparray.compiler.levels import n_levels
 from sparray.compiler.loop_ir import nodes as ir
 from sparray.compiler.loop_ir.builder import add, literal, minimum, sub
+from sparray.compiler.loop_ir.dtypes import numpy_dtype
 from sparray.compiler.lower.access import advance
 from sparray.compiler.lower.context import Context
 from sparray.compiler.lower.pieces import lanes_of
@@ -45,6 +44,6 @@ def lower_prefetch(
         if place.depth != n_levels(ctx.spec(access.tensor)):
             continue
         buffer = ctx.values(access.tensor)
-        step = max(1, _LINE_BYTES // np.dtype(buffer.dtype).itemsize)
+        step = max(1, _LINE_BYTES // numpy_dtype(buffer.dtype).itemsize)
         for offset in range(0, tile.size, step):
             b.emit(ir.Prefetch(buffer, add(place.begin, literal(offset))))

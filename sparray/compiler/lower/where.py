@@ -102,7 +102,7 @@ def _lower_scalar(statement: Where, scope: Scope, ctx: Context) -> None:
         return
     with b.branch(present):
         lower_statement(statement.consumer, _side(statement.consumer, scope, ctx), ctx)
-    without = restrict(statement.consumer, [access], ctx.dtypes)
+    without = restrict(statement.consumer, [access], ctx.absence)
     if without is not None:
         with b.otherwise():
             lower_statement(without, _side(without, scope, ctx), ctx)

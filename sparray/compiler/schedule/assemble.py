@@ -42,8 +42,8 @@ class Assemble:
     source : str or None
         The operand whose pattern an inheriting result has.
     zeroed : bool
-        True if values must be zero before the kernel runs: not every one is written,
-        or some are accumulated.
+        True if values must be the fill value, mostly zero, before the kernel runs: not
+        every one is written, or some are accumulated.
     """
 
     way: Assembly

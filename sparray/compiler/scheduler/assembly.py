@@ -66,7 +66,7 @@ def walked_at(
             ):
                 walked.append(access)
                 break
-    points = lattice(value, walked)
+    points = lattice(value, walked, problem.absence)
     return [a for a in walked if any(a in p for p in points)], points
 
 

@@ -18,10 +18,12 @@ from sparray.compiler.index_notation.nodes import (
     Literal,
     Reduce,
 )
-from sparray.compiler.index_notation.simplify import accesses
+from sparray.compiler.index_notation.simplify import accesses, contains_reduce
+from sparray.compiler.index_notation.traversal import walk
 from sparray.compiler.levels import is_walked, level_index
 from sparray.compiler.loop_ir.operators import operator
 from sparray.compiler.problem import Problem, TensorSpec
+from sparray.compiler.scheduler.assembly import walked_at
 from sparray.compiler.scheduler.statistics import Statistics
 from sparray.errors import InternalError
 from sparray.formats.level import Locatable
@@ -63,13 +65,41 @@ def estimate_loops(
     """Return the estimated iterations of each loop, outermost first.
 
     A loop's length is that of its shortest operand under ``*`` and the sum of its
-    operands' under ``+``, as the merge lattice visits them.
+    operands' under ``+``, as the merge lattice visits them; and the extent where a
+    reduction counts what is not stored.
     """
     total, loops = 1.0, []
+    counts_absent = _counts_absent(value, problem)
     for index in order:
-        total *= _branch(value, index, problem, statistics)
+        if counts_absent and _visits_absent(value, index, order, problem):
+            total *= statistics.extent(index)
+        else:
+            total *= _branch(value, index, problem, statistics)
         loops.append(LoopEstimate(index, total))
     return tuple(loops)
+
+
+def _counts_absent(value: Expr, problem: Problem) -> bool:
+    """Tell whether a reduction may count what is not stored."""
+    others = any(isinstance(e, Reduce) and e.op != "add" for e in walk(value))
+    filled = any(not spec.fill.is_zero for _, spec in problem.operands)
+    return others or (filled and contains_reduce(value))
+
+
+def _visits_absent(
+    value: Expr, index: str, order: Sequence[str], problem: Problem
+) -> bool:
+    """Tell whether a loop visits coordinates at which nothing is stored.
+
+    An innermost reduction does not: it takes equal terms at once.
+    """
+    innermost = index == order[-1] and index not in problem.assignment.target.indices
+    if innermost and any(
+        isinstance(e, Reduce) and problem.absence.constant(e.operand) is not None
+        for e in walk(value)
+    ):
+        return False
+    return frozenset() in walked_at(value, index, problem)[1]
 
 
 def _branch(expr: Expr, index: str, problem: Problem, statistics: Statistics) -> float:
@@ -89,7 +119,7 @@ def _branch(expr: Expr, index: str, problem: Problem, statistics: Statistics) ->
         return parts[0]
     if row.annihilator == 0:
         return min(parts)
-    if expr.op == "div":
+    if row.left_annihilator == 0:
         return parts[0]
     present = [
         part

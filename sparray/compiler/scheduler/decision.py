@@ -1,19 +1,18 @@
 """Turn a loop order into a schedule: pick commands, give reasons."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
+from sparray.compiler import names
 from sparray.compiler.cin.concretize import concretize
 from sparray.compiler.cin.nodes import Stmt
-from sparray.compiler.index_notation.dtypes import result_dtype
+from sparray.compiler.cin.verify import written
+from sparray.compiler.index_notation.dtypes import accumulated_dtype
 from sparray.compiler.index_notation.nodes import Expr
-from sparray.compiler.index_notation.simplify import (
-    accesses,
-    is_zero,
-)
+from sparray.compiler.index_notation.simplify import accesses
 from sparray.compiler.levels import may_miss
-from sparray.compiler.merge_lattice import absent
+from sparray.compiler.loop_ir.dtypes import computed_dtype
 from sparray.compiler.problem import Problem
 from sparray.compiler.schedule.accumulate import Accumulate
 from sparray.compiler.schedule.assemble import Assemble, Assembly
@@ -30,7 +29,7 @@ from sparray.compiler.scheduler.cost_model import (
     LoopEstimate,
     estimate_loops,
 )
-from sparray.compiler.scheduler.limits import check_merges, check_reductions
+from sparray.compiler.scheduler.limits import check_merges
 from sparray.compiler.scheduler.loop_order import constraints
 from sparray.compiler.scheduler.shape import (
     Shape,
@@ -50,7 +49,7 @@ from sparray.compiler.scheduler.tiling import (
 from sparray.errors import UnsupportedError
 from sparray.formats.level import Locatable
 
-__all__ = ["Command", "Decision", "Reason", "decide"]
+__all__ = ["Command", "Decision", "Reason", "decide", "decide_widely"]
 
 Command = (
     Split | Reorder | Accumulate | Tile | Prefetch | Unroll | Vectorize | Parallelize
@@ -114,11 +113,9 @@ def decide(
     Raises
     ------
     UnsupportedError
-        If the expression reduces by another operator than addition over an index
-        that an operand stores sparsely: its absent entries would count too.
+        If more operands meet than a compiler takes.
     """
     shape = shape_of(problem)
-    check_reductions(problem)
     check_merges(problem, shape.merged)
     order, choice = candidate.order, candidate.choice
     if choice.way is None:
@@ -179,6 +176,26 @@ def decide(
         candidate.cost,
         tuple(reasons),
     )
+
+
+def decide_widely(
+    problem: Problem, candidate: Candidate, statistics: Statistics, vector_bytes: int
+) -> Decision:
+    """Turn a candidate into a schedule that rounds each 16-bit float once.
+
+    A result that is added up in place, or is a list of what is to be added up, is of
+    float32: the decision's problem says so, and its caller converts it.
+    """
+    decision = decide(problem, candidate, statistics, vector_bytes)
+    dtype = computed_dtype(problem.output.dtype)
+    updated = any(
+        assignment.op is not None and assignment.target.tensor == names.OUTPUT
+        for assignment in written(decision.statement)
+    )
+    if dtype == problem.output.dtype or not updated:
+        return decision
+    wide = replace(problem, output=replace(problem.output, dtype=dtype))
+    return decide(wide, candidate, statistics, vector_bytes)
 
 
 def _walks_one(index: str, shape: Shape, problem: Problem) -> bool:
@@ -244,7 +261,7 @@ def _needs_zero(
     problem: Problem,
     tiled: bool,
 ) -> bool:
-    """Tell whether the result's values must be zero before the kernel runs."""
+    """Tell whether values must be the result's fill value before the kernel runs."""
     if choice.way is Assembly.INHERIT:
         # A block's padding, outside the shape, is never written, nor is a slot of a
         # level that holds nothing there.
@@ -263,19 +280,19 @@ def _needs_zero(
         for loop in shape.parts.get(index, (index,))
         for access in walked_at(shape.merged, loop, problem)[0]
     ]
+    absence = problem.absence
     walked += [
         access
         for access in accesses(shape.merged)
         if may_miss(problem.specs[access.tensor], access)
+        and access.tensor in absence.fills
     ]
-    return is_zero(absent(shape.merged, walked))
+    return absence.is_constant(absence.without(shape.merged, dict.fromkeys(walked)))
 
 
 def _accumulator(problem: Problem, reduce: Expr) -> str:
-    """Return the dtype in which a sum is kept: its own, 16-bit floats widened."""
     dtypes = {name: spec.dtype for name, spec in problem.operands}
-    dtype = result_dtype(reduce, dtypes)
-    return "float32" if dtype == "float16" else dtype
+    return accumulated_dtype(reduce, dtypes)
 
 
 def _why_order(problem: Problem, order: Sequence[str]) -> str:

@@ -1,6 +1,5 @@
 """What cannot be scheduled, refused by name before anything is planned on it."""
 
-from sparray.compiler.cin.concretize import split_reductions
 from sparray.compiler.index_notation.nodes import Expr
 from sparray.compiler.index_notation.printer import print_assignment
 from sparray.compiler.index_notation.simplify import accesses
@@ -8,7 +7,7 @@ from sparray.compiler.problem import Problem
 from sparray.compiler.scheduler.assembly import walked_at
 from sparray.errors import UnsupportedError
 
-__all__ = ["check_merges", "check_reductions"]
+__all__ = ["check_merges"]
 
 _MOST_MERGED = 32
 """Nested loops that merge operands: gcc's time grows with the cube of their number."""
@@ -23,23 +22,3 @@ def check_merges(problem: Problem, value: Expr) -> None:
             f"expected at most {_MOST_MERGED} indices along which sparse operands "
             f"meet, got {len(merged)} in {print_assignment(problem.assignment)}"
         )
-
-
-def check_reductions(problem: Problem) -> None:
-    """Refuse a reduction to which entries that are not stored would count.
-
-    Any level of a sparse operand can lack them: a row of a CSR matrix may be empty.
-    """
-    _, reductions = split_reductions(problem.assignment.value)
-    for item in reductions:
-        if item.reduce.op == "add":
-            continue
-        for index in item.reduce.indices:
-            for access in accesses(item.reduce):
-                format = problem.specs[access.tensor].format
-                if index not in access.indices or format.is_dense:
-                    continue
-                raise UnsupportedError(
-                    f"expected a sum over {index}, which {access.tensor} stores "
-                    f"sparsely, got a reduction by {item.reduce.op!r}"
-                )

@@ -4,12 +4,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations
 
-from sparray.compiler.cin.concretize import split_reductions
+from sparray.compiler.cin.concretize import merged_value, split_reductions
 from sparray.compiler.index_notation.nodes import Access
 from sparray.compiler.index_notation.simplify import (
     accesses,
     contains_reduce,
-    substitute,
 )
 from sparray.compiler.problem import Problem, TensorSpec
 from sparray.compiler.scheduler.candidates import (
@@ -273,10 +272,9 @@ def result_entries(problem: Problem, statistics: Statistics) -> float:
     It is that of its products: how many meet at one coordinate is not known.
     """
     value, reductions = split_reductions(problem.assignment.value)
-    terms = {item.workspace: item.reduce.operand for item in reductions}
     order = [
         *problem.assignment.target.indices,
         *dict.fromkeys(i for item in reductions for i in item.reduce.indices),
     ]
-    loops = estimate_loops(substitute(value, terms), order, problem, statistics)
+    loops = estimate_loops(merged_value(value, reductions), order, problem, statistics)
     return loops[-1].iterations if loops else 1.0

@@ -4,9 +4,9 @@ The data play no part, so the format of a result never surprises: it is decided 
 what an expression can leave empty.
 """
 
-from sparray.compiler.cin.concretize import split_reductions
+from sparray.compiler.cin.concretize import merged_value, split_reductions
 from sparray.compiler.index_notation.nodes import Access, Assignment, Expr
-from sparray.compiler.index_notation.simplify import accesses, substitute
+from sparray.compiler.index_notation.simplify import accesses
 from sparray.compiler.merge_lattice import lattice
 from sparray.compiler.problem import Problem, TensorSpec
 from sparray.compiler.scheduler.assembly import walked_at
@@ -46,9 +46,7 @@ def infer_format(
     target = assignment.target
     ndim = len(target.indices)
     value, reductions = split_reductions(assignment.value)
-    merged = substitute(
-        value, {item.workspace: item.reduce.operand for item in reductions}
-    )
+    merged = merged_value(value, reductions)
     dense = named_format("dense", ndim)
     problem = Problem(assignment, operands, TensorSpec(dense, "float64"))
     if ndim == 0:
@@ -91,7 +89,7 @@ def _is_dense_only(value: Expr, index: str, problem: Problem) -> bool:
         for access in dict.fromkeys(accesses(value))
         if index in access.indices and not problem.specs[access.tensor].format.is_dense
     ]
-    return not sparse or frozenset() in lattice(value, sparse)
+    return not sparse or frozenset() in lattice(value, sparse, problem.absence)
 
 
 def _shared_format(value: Expr, target: Access, problem: Problem) -> Format | None:

@@ -4,9 +4,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 
+import numpy as np
+
 from sparray.compiler import names
 from sparray.compiler.cin.concretize import Reduction, split_reductions
-from sparray.compiler.index_notation.dtypes import result_dtype
+from sparray.compiler.index_notation.dtypes import accumulated_dtype, settle_literals
 from sparray.compiler.index_notation.nodes import Access, Assignment, Expr, Reduce
 from sparray.compiler.index_notation.simplify import (
     accesses,
@@ -14,10 +16,10 @@ from sparray.compiler.index_notation.simplify import (
     simplify_typed,
     substitute,
 )
-from sparray.compiler.problem import Problem, TensorSpec
+from sparray.compiler.problem import Problem, TensorSpec, result_spec
 from sparray.compiler.scheduler.candidates import best_candidate
 from sparray.compiler.scheduler.conversions import conversion, conversion_statistics
-from sparray.compiler.scheduler.decision import Reason, decide
+from sparray.compiler.scheduler.decision import Reason, decide_widely
 from sparray.compiler.scheduler.factor import factor_invariants
 from sparray.compiler.scheduler.nested import inner_reduction, replace_expression
 from sparray.compiler.scheduler.options import Option, options, result_entries
@@ -172,9 +174,12 @@ def _rewrite(planner: _Planner) -> None:
     problem = planner.problem
     dtypes = {name: spec.dtype for name, spec in problem.operands}
     target = problem.assignment.target
-    value = simplify_typed(problem.assignment.value, dtypes)
-    factored = factor_invariants(value, lambda expr: result_dtype(expr, dtypes))
-    planner.problem = replace(problem, assignment=Assignment(target, factored))
+    settled = settle_literals(problem.assignment.value, dtypes)
+    value = simplify_typed(settled, dtypes)
+    # inf * (a + b) is not inf * a + inf * b: no sum of numbers, but maybe of fills.
+    if all(np.isfinite(spec.fill.value) for _, spec in problem.operands):
+        value = factor_invariants(value, lambda expr: accumulated_dtype(expr, dtypes))
+    planner.problem = replace(problem, assignment=Assignment(target, value))
 
 
 def _prepare_diagonals(planner: _Planner) -> None:
@@ -321,13 +326,16 @@ def _append(planner: _Planner, problem: Problem, option: Option, result: str) ->
         old = problem.specs[name]
         arrays[name] = _converted(planner, planner.bindings[name], old, spec)
     planner.cost += option.cost
-    changed = option.problem
-    decision = decide(
-        changed, option.candidate, planner.statistics, planner.vector_bytes
+    wanted, final = option.problem.output, option.final
+    decision = decide_widely(
+        option.problem, option.candidate, planner.statistics, planner.vector_bytes
     )
+    if final is None and decision.problem.output != wanted:
+        final = wanted
     planner.reasons.extend(decision.reasons)
+    changed = decision.problem
     operands = tuple(arrays[name] for name, _ in changed.operands)
-    if option.final is None:
+    if final is None:
         planner.steps.append(KernelStep(decision, operands, result))
         return
     made = planner.fresh()
@@ -344,7 +352,7 @@ def _append(planner: _Planner, problem: Problem, option: Option, result: str) ->
         source, made = made, planner.fresh()
         planner.steps.append(sort_step(source, made, spec, ordered))
         spec = ordered
-    _convert(planner, made, spec, option.final, result)
+    _convert(planner, made, spec, final, result)
 
 
 def _converted(
@@ -397,6 +405,10 @@ def _split(
         indices = [i for i in problem.assignment.target.indices if i in kept]
         format = temporary_format(problem.output.format, len(indices))
         part = _part(problem, item.reduce, indices, format)
+        if not part.has_known_fill:
+            # Every entry is stored, so it may as well be dense.
+            dense = named_format("dense", len(indices))
+            part = _part(problem, item.reduce, indices, dense)
         name = item.workspace.tensor
         _bind(planner, part, name)
         specs[name] = part.output
@@ -423,9 +435,10 @@ def _compute_nested(planner: _Planner) -> None:
         indices = free_indices(inner)
         used = _used(problem.operands, inner)
         format = infer_format(Assignment(Access(names.OUTPUT, indices), inner), used)
-        if format.is_dense:
-            format = temporary_format(problem.output.format, len(indices))
         part = _part(problem, inner, indices, format)
+        if format.is_dense and part.has_known_fill:
+            format = temporary_format(problem.output.format, len(indices))
+            part = _part(problem, inner, indices, format)
         # No operand has such a name, no workspace, and no variable.
         name = f"inner{len(problem.operands)}"
         planner.reasons.append(
@@ -455,11 +468,13 @@ def _part(
 ) -> Problem:
     """Return the problem of one reduction."""
     dtypes = {name: spec.dtype for name, spec in problem.operands}
-    dtype = result_dtype(reduce, dtypes)
+    dtype = accumulated_dtype(reduce, dtypes)
+    used = _used(problem.operands, reduce)
+    output = TensorSpec(format, dtype, problem.output.index_dtype)
     return Problem(
         Assignment(Access(names.OUTPUT, tuple(indices)), reduce),
-        _used(problem.operands, reduce),
-        TensorSpec(format, dtype, problem.output.index_dtype),
+        used,
+        result_spec(reduce, used, output),
     )
 
 

@@ -4,12 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sparray.compiler import names
-from sparray.compiler.cin.concretize import split_reductions
+from sparray.compiler.cin.concretize import merged_value, split_reductions
 from sparray.compiler.index_notation.nodes import Access, Expr
-from sparray.compiler.index_notation.simplify import (
-    accesses,
-    substitute,
-)
+from sparray.compiler.index_notation.simplify import accesses
 from sparray.compiler.levels import level_index, loop_parts, n_levels
 from sparray.compiler.lower.append import located_prefix
 from sparray.compiler.problem import Problem
@@ -39,7 +36,7 @@ class Shape:
     value : Expr
         The right side, a workspace in place of each reduction.
     merged : Expr
-        The right side, each reduction's term in place of it: what loops merge.
+        The right side, each reduction over no index: what loops merge.
     reduced : tuple of str
         Loops that reduce.
     parts : mapping of str to tuple of str
@@ -64,9 +61,7 @@ def shape_of(problem: Problem) -> Shape:
     """Return the parts of a problem."""
     assignment = problem.assignment
     value, reductions = split_reductions(assignment.value)
-    merged = substitute(
-        value, {item.workspace: item.reduce.operand for item in reductions}
-    )
+    merged = merged_value(value, reductions)
     reduced = dict.fromkeys(i for item in reductions for i in item.reduce.indices)
     terms = tuple(item.reduce.operand for item in reductions)
     ops = tuple(item.reduce.op for item in reductions)

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sparray.compiler.index_notation.nodes import Access, Apply, Expr
+from sparray.compiler.index_notation.nodes import Access, Apply, Expr, Reduce
 from sparray.compiler.index_notation.simplify import accesses
 from sparray.compiler.levels import level_index
+from sparray.compiler.loop_ir.dtypes import computed_dtype
 from sparray.compiler.problem import Problem
 from sparray.formats.level import Locatable
 
@@ -28,12 +29,12 @@ PREFETCH_DISTANCE = 8
 32 to 48 line buffers busy; 4, 16 and 32 were within 5 % of it."""
 SUMS = 4
 """Sums side by side: an addition can start every half or whole cycle and takes 4."""
-_VECTOR_OPERATORS = frozenset({"add", "sub", "mul", "div", "neg"})
+_VECTOR_OPERATORS = frozenset({"add", "sub", "mul", "div", "times", "over", "neg"})
 
 
 def tile_sizes(dtype: str, vector_bytes: int) -> tuple[int, ...]:
     """Return the tiles' sizes: as large as fits, then halves down to a single value."""
-    size = max(_TILE_BYTES, vector_bytes) // np.dtype(dtype).itemsize
+    size = max(_TILE_BYTES, vector_bytes) // np.dtype(computed_dtype(dtype)).itemsize
     sizes = []
     while size >= 1:
         sizes.append(size)
@@ -45,13 +46,14 @@ def can_tile(index: str, value: Expr, problem: Problem) -> bool:
     """Tell whether the innermost loop over an index may become vectors of a tile.
 
     Each access with the index must have it on a located last level, so that
-    neighbours lie side by side, and every operand must have the result's dtype.
+    neighbours lie side by side, and every operand must be computed in the result's
+    dtype.
     """
-    dtype = problem.output.dtype
+    dtype = computed_dtype(problem.output.dtype)
     if np.dtype(dtype).kind != "f" or not _plain(value):
         return False
     for access in (*accesses(value), problem.assignment.target):
-        if problem.specs[access.tensor].dtype != dtype:
+        if computed_dtype(problem.specs[access.tensor].dtype) != dtype:
             return False
         if index in access.indices and not _contiguous(access, index, problem):
             return False
@@ -62,7 +64,9 @@ def can_reduce_in_vectors(
     index: str, order: Sequence[str], value: Expr, problem: Problem
 ) -> bool:
     """Tell whether the innermost reduction runs along located, contiguous levels."""
-    if index != order[-1] or np.dtype(problem.output.dtype).kind != "f":
+    if index != order[-1]:
+        return False
+    if np.dtype(computed_dtype(problem.output.dtype)).kind != "f":
         return False
     with_index = [access for access in accesses(value) if index in access.indices]
     return bool(with_index) and all(
@@ -83,4 +87,4 @@ def _contiguous(access: Access, index: str, problem: Problem) -> bool:
 def _plain(expr: Expr) -> bool:
     if isinstance(expr, Apply):
         return expr.op in _VECTOR_OPERATORS and all(map(_plain, expr.operands))
-    return True
+    return not isinstance(expr, Reduce) or _plain(expr.operand)

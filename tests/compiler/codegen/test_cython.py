@@ -84,8 +84,9 @@ def test_functions_need_different_names(examples: Functions) -> None:
 
 
 def test_what_c_lacks() -> None:
-    z, i = ir.Literal(1j, "complex64"), literal(1, "float16")
-    for value in (ir.Unary("sign", z, "complex64"), ir.Broadcast(z, 4), i):
+    z, i = ir.Literal(1j, "complex64"), literal(1, "longdouble")
+    half = ir.Cast(literal(1.0, "float64"), "bfloat16")
+    for value in (ir.Unary("floor", z, "complex64"), ir.Broadcast(z, 4), i, half):
         var = ir.Var("v", value.dtype, value.lanes)
         function = ir.Function("f", (), ir.Block((ir.Declare(var, value),)))
         with pytest.raises(UnsupportedError, match="expected"):

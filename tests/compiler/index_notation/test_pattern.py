@@ -3,6 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sparray.compiler.absence import Absence, fill_of
 from sparray.compiler.index_notation.interpreter import evaluate
 from sparray.compiler.index_notation.parser import parse_assignment
 from sparray.compiler.index_notation.pattern import evaluate_pattern
@@ -27,15 +28,17 @@ ALL = np.ones((5, 5), bool)
         ("A[i,j] * 2 + 0", A),
         ("relu(A[i,j])", A),
         ("expm1(A[i,j])", A),
-        ("exp(A[i,j])", ALL),
+        ("exp(A[i,j])", A),
+        ("exp(A[i,j]) + D[i,j]", ALL),
+        ("prod(k, A[i,k]) + 0 * A[i,j]", ALL),
         ("exp(A[i,j]) * B[i,j]", B),
         ("(A[i,j] + 1) * B[i,j] - B[i,j]", B),
         ("A[i,j] / D[i,j]", A),
         ("A[i,j] ** 2", A),
         ("A[i,j] < B[i,j]", A | B),
-        ("A[i,j] >= B[i,j]", ALL),
+        ("A[i,j] >= B[i,j]", A | B),
         ("A[i,j] & B[i,j]", A & B),
-        ("~A[i,j]", ALL),
+        ("~A[i,j]", A),
         ("A[i,k] * B[k,j]", A @ B),
         ("M[i,j] * (A[i,k] * B[k,j])", M & (A @ B)),
         ("A[i,j] + sum(k, A[i,k] * B[k,j])", A | (A @ B)),
@@ -61,7 +64,7 @@ def test_a_product_over_nothing_is_stored():
 
 
 @given(data=st.data())
-def test_what_is_not_stored_is_zero(safe_assignments, extents, data):
+def test_what_is_not_stored_is_one_constant(safe_assignments, extents, data):
     statement = data.draw(safe_assignments)
     rng = np.random.default_rng(0)
     arrays, patterns = {}, {}
@@ -76,4 +79,10 @@ def test_what_is_not_stored_is_zero(safe_assignments, extents, data):
     except DTypeError:
         return
     stored = evaluate_pattern(statement, patterns, shape=shape)
-    assert not values[~stored].any()
+    zero = dict.fromkeys(arrays, fill_of(0))
+    absence = Absence(dict.fromkeys(arrays, "float64"), zero)
+    constant = absence.constant(statement.value)
+    if constant is None:
+        assert stored.all()
+    else:
+        np.testing.assert_array_equal(values[~stored], constant.value)

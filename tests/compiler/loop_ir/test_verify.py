@@ -13,6 +13,7 @@ CRD = ir.Buffer("crd", "int32")
 N = ir.Var("n")
 THREADS = ir.Var("threads")
 ONE = literal(1.0)
+HALF = ir.Literal(1.0, "bfloat16")
 I = ir.Var("i")  # noqa: E741
 S = ir.Var("s", "float64")
 W = ir.Buffer("w", "int64", writable=True)
@@ -124,7 +125,23 @@ BROKEN = {
         value(ir.Binary("floordiv", ONE, ONE, "float64")),
         "not index arithmetic",
     ),
-    "unknown dtype": (value(ir.Cast(N, "float16")), "no dtype float16"),
+    "unknown dtype": (value(ir.Cast(N, "float128")), "no dtype float128"),
+    "16-bit float of an integer": (
+        value(ir.Cast(N, "float16")),
+        "float16 is cast from or to int64, not float32",
+    ),
+    "double of a 16-bit float": (
+        value(ir.Cast(HALF, "float64")),
+        "bfloat16 is cast from or to float64, not float32",
+    ),
+    "16-bit arithmetic": (
+        value(ir.Binary("add", HALF, HALF, "bfloat16")),
+        "add of bfloat16, which is only stored and cast",
+    ),
+    "16-bit lanes": (
+        value(ir.ReduceLanes("add", ir.Broadcast(HALF, 4))),
+        "add of bfloat16",
+    ),
     "choice sides": (
         value(ir.Select(literal(True), N, ONE)),
         "sides of the choice",

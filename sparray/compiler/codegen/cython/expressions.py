@@ -8,6 +8,7 @@ from sparray.compiler.codegen.cython.names import checked_name
 from sparray.compiler.codegen.cython.support import Support
 from sparray.compiler.codegen.cython.types import c_type
 from sparray.compiler.loop_ir import nodes as ir
+from sparray.compiler.loop_ir.dtypes import half_bits
 from sparray.compiler.loop_ir.operators import REAL_RESULTS
 from sparray.errors import InternalError
 
@@ -31,6 +32,8 @@ def _(node: ir.Literal, support: Support) -> str:
     kind = c_type(node.dtype).kind
     if kind == "bool":
         return "1" if node.value else "0"
+    if kind == "half":
+        return _integer(half_bits(node.value, node.dtype), "uint16")
     if kind in ("int", "uint"):
         return _integer(int(node.value), node.dtype)
     if kind == "float":

@@ -7,15 +7,28 @@ loops of vector helpers in C.
 
 from collections.abc import Callable
 
+from sparray.compiler.codegen.cython.bodies import BODIES
+from sparray.compiler.codegen.cython.halves import cast_half
 from sparray.compiler.codegen.cython.support import Support
 from sparray.compiler.codegen.cython.types import CType, c_type
-from sparray.compiler.loop_ir.operators import INDEX_OPERATORS, REAL_RESULTS
+from sparray.compiler.loop_ir.operators import (
+    INDEX_OPERATORS,
+    OPERATORS,
+    REAL_RESULTS,
+)
 from sparray.errors import UnsupportedError
 
 __all__ = ["cast", "operation", "reduce_lanes", "select_lanes"]
 
-_ARITHMETIC = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
-_ON_BOOLS = {"add": "|", "mul": "&", "min": "&", "max": "|"}
+_ARITHMETIC = {
+    "add": "+",
+    "sub": "-",
+    "mul": "*",
+    "div": "/",
+    "times": "*",
+    "over": "/",
+}
+_ON_BOOLS = {"add": "|", "mul": "&", "times": "&", "min": "&", "max": "|"}
 _COMPARISONS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
 _LOGICAL = {"and": "&", "or": "|"}
 # C function without its width suffix; True where complex.h has it with a leading c.
@@ -27,7 +40,26 @@ _MATH = {
     "expm1": False,
     "sin": True,
     "cos": True,
+    "tan": True,
+    "asin": True,
+    "acos": True,
+    "atan": True,
+    "sinh": True,
+    "cosh": True,
     "tanh": True,
+    "asinh": True,
+    "acosh": True,
+    "atanh": True,
+    "exp2": False,
+    "log2": False,
+    "log10": False,
+    "floor": False,
+    "ceil": False,
+    "trunc": False,
+    "hypot": False,
+    "atan2": False,
+    "copysign": False,
+    "nextafter": False,
 }
 # Name in complex.h, and in math.h ("" where a body below serves).
 _OWN_NAMES = {
@@ -36,40 +68,10 @@ _OWN_NAMES = {
     "conj": ("conj", ""),
     "real": ("creal", ""),
     "imag": ("cimag", ""),
+    "round": ("", "rint"),
 }
-
-# Bodies of scalar helpers by (operator, kind of dtype). NaN propagates as in
-# np.minimum, np.maximum and np.sign. T is the element type.
-_MIN = "return (a <= b || a != a) ? a : b;"
-_MAX = "return (a >= b || a != a) ? a : b;"
-_POWER = """\
-    T r = 1;
-    if (b < 0) return 0;
-    for (; b; b /= 2) { if (b % 2) r = (T)(r * a); a = (T)(a * a); }
-    return r;"""
-_BODIES = {
-    ("min", "int"): "return a <= b ? a : b;",
-    ("min", "uint"): "return a <= b ? a : b;",
-    ("min", "float"): _MIN,
-    ("max", "int"): "return a >= b ? a : b;",
-    ("max", "uint"): "return a >= b ? a : b;",
-    ("max", "float"): _MAX,
-    ("relu", "int"): "return a > 0 ? a : 0;",
-    ("relu", "uint"): "return a;",
-    ("relu", "bool"): "return a;",
-    ("relu", "float"): "return (a > 0 || a != a) ? a : 0;",
-    ("sign", "int"): "return (T)((a > 0) - (a < 0));",
-    ("sign", "uint"): "return a > 0;",
-    ("sign", "float"): "return a > 0 ? 1 : a < 0 ? -1 : a;",
-    ("abs", "int"): "return a < 0 ? (T)-a : a;",
-    ("abs", "uint"): "return a;",
-    ("abs", "bool"): "return a;",
-    ("pow", "int"): _POWER,
-    ("pow", "uint"): _POWER,
-}
-for _kind in ("bool", "int", "uint", "float"):
-    _BODIES["conj", _kind] = _BODIES["real", _kind] = "return a;"
-    _BODIES["imag", _kind] = "return 0;"
+# Two rows of the table that differ in their algebra alone.
+_SAME = {"floor_over": "floor_divide", "modulo": "remainder"}
 
 
 def operation(
@@ -117,6 +119,8 @@ def operation(
 
 def cast(operand: str, result: str, lanes: int, arg: str, support: Support) -> str:
     """Return Cython for a conversion; to bool it asks whether the value is not 0."""
+    if "half" in (c_type(operand).kind, c_type(result).kind):
+        return cast_half(operand, result, lanes, arg, support)
     truth = c_type(result).kind == "bool"
     if lanes == 1:
         return f"({arg} != 0)" if truth else f"(<{support.scalar(result)}>{arg})"
@@ -161,6 +165,8 @@ def _scalar(op: str, c: CType, args: list[str], support: Support) -> str:
         return f"({args[0]} {_ON_BOOLS[op]} {args[1]})"
     if op in _ARITHMETIC and c.kind != "bool":
         return f"({args[0]} {_ARITHMETIC[op]} {args[1]})"
+    if op == "xor":
+        return f"(({args[0]} != 0) != ({args[1]} != 0))"
     if op == "neg" and c.kind != "bool":
         return f"(-{args[0]})"
     if op == "not":
@@ -175,28 +181,34 @@ def _function(op: str, c: CType, arity: int, support: Support) -> str:
     name = f"sp_{op}_{c.code}"
     names = ("a", "b")[:arity]
     parameters = ", ".join(f"{c.name} {n}" for n in names)
-    body = _BODIES.get((op, c.kind))
+    real = {"c64": "float", "c128": "double"}.get(c.code, c.name)
+    result = real if op in REAL_RESULTS else c.name
+    if OPERATORS[op].result == "bool":
+        result = "int"
+    body = BODIES.get((_SAME.get(op, op), c.kind))
     if body is not None:
-        body = body.replace("T", c.name)
+        if c.kind in ("float", "complex"):
+            support.includes.update(("<math.h>", "<complex.h>"))
+        body = body.replace("T", c.name).replace("$", real).replace("@", _suffix(c))
         return support.define(
             name,
-            f"static inline {c.name} {name}({parameters}) {{\n{body}\n}}"
+            f"static inline {result} {name}({parameters}) {{\n{body}\n}}"
             if "\n" in body
-            else f"static inline {c.name} {name}({parameters}) {{ {body} }}",
-            f"{c.name} {name}({parameters})",
+            else f"static inline {result} {name}({parameters}) {{ {body} }}",
+            f"{result} {name}({parameters})",
         )
     function = _library_function(op, c, support)
-    result = c.name
-    if op in REAL_RESULTS and c.kind == "complex":
-        result = "float" if c.size == 8 else "double"
     return support.define(
         name, f"#define {name} {function}", f"{result} {name}({parameters})"
     )
 
 
+def _suffix(c: CType) -> str:
+    return "f" if c.code in ("f32", "c64") else ""
+
+
 def _library_function(op: str, c: CType, support: Support) -> str:
-    real = c.kind == "float"
-    suffix = "f" if c.code in ("f32", "c64") else ""
+    real, suffix = c.kind == "float", _suffix(c)
     if c.kind in ("float", "complex"):
         support.includes.add("<math.h>" if real else "<complex.h>")
         if op in _OWN_NAMES:

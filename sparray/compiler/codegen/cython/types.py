@@ -25,7 +25,8 @@ class CType:
     name : str
         The scalar type, valid in C and in Cython.
     kind : str
-        ``"bool"``, ``"int"``, ``"uint"``, ``"float"`` or ``"complex"``.
+        ``"bool"``, ``"int"``, ``"uint"``, ``"half"``, ``"float"`` or ``"complex"``.
+        A half is the bits of a 16-bit float, with which nothing is computed.
     size : int
         Bytes of one element.
     """
@@ -51,6 +52,8 @@ _TYPES = {
     "uint16": CType("u16", "uint16_t", "uint", 2),
     "uint32": CType("u32", "uint32_t", "uint", 4),
     "uint64": CType("u64", "uint64_t", "uint", 8),
+    "float16": CType("f16", "uint16_t", "half", 2),
+    "bfloat16": CType("bf16", "uint16_t", "half", 2),
     "float32": CType("f32", "float", "float", 4),
     "float64": CType("f64", "double", "float", 8),
     "complex64": CType("c64", "sp_c64", "complex", 8),

@@ -1,0 +1,122 @@
+"""The answer of dense NumPy, where an entry that is not stored annihilates a product.
+
+Beside each value runs a mask of where it is a constant: the same whatever the stored
+entries are. There NaN and inf do not come through a product (``missing="zero"``), and
+there a sparse result stores nothing. It knows no simplification but that.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sparray.compiler.index_notation.apply import (
+    apply_operator,
+    is_weak,
+    reduction_identity,
+)
+from sparray.compiler.index_notation.interpreter import Evaluator, Labelled, align
+from sparray.compiler.index_notation.nodes import (
+    Access,
+    Apply,
+    Assignment,
+    Literal,
+    Reduce,
+)
+from sparray.compiler.index_notation.verify import index_extents
+from sparray.compiler.loop_ir.operators import operator
+
+__all__ = ["reference_answer"]
+
+
+def reference_answer(
+    assignment: Assignment,
+    arrays: Mapping[str, np.ndarray],
+    patterns: Mapping[str, np.ndarray],
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the values of a result, and where they are stored."""
+    extents = index_extents(assignment, {n: a.shape for n, a in arrays.items()})
+    with np.errstate(all="ignore"):
+        answer = _Reference(arrays, patterns, extents).answer(assignment.value)
+    target = assignment.target.indices
+    shape = tuple(extents[i] for i in target)
+    full = np.broadcast_to(align(Labelled(answer.value, answer.indices), target), shape)
+    constant = align(Labelled(answer.constant, answer.indices), target)
+    return np.array(full), ~np.broadcast_to(constant, shape)
+
+
+@dataclass(frozen=True)
+class _Answer:
+    """Values, where they are literals, and where they depend on scalars at most."""
+
+    value: Any
+    literal: Any
+    constant: Any
+    indices: tuple[str, ...]
+
+    def aligned(self, indices: tuple[str, ...]) -> tuple[Any, Any, Any]:
+        parts = (self.value, self.literal, self.constant)
+        return tuple(align(Labelled(part, self.indices), indices) for part in parts)
+
+
+@dataclass(frozen=True)
+class _Reference:
+    arrays: Mapping[str, np.ndarray]
+    patterns: Mapping[str, np.ndarray]
+    extents: Mapping[str, int]
+
+    def answer(self, expr: Any) -> _Answer:
+        """Return the answer at every value of an expression's free indices."""
+        if isinstance(expr, Literal):
+            return _Answer(expr.value, np.array(True), np.array(True), ())
+        if isinstance(expr, Apply):
+            return self.applied(expr)
+        if isinstance(expr, Reduce):
+            return self.reduced(expr)
+        stored = Evaluator(self.patterns, self.extents).evaluate(expr)
+        value = Evaluator(self.arrays, self.extents).evaluate(expr)
+        absent = ~stored.value
+        constant = absent if expr.indices else np.array(True)
+        return _Answer(value.value, absent, constant, value.indices)
+
+    def applied(self, expr: Apply) -> _Answer:
+        parts = [self.answer(operand) for operand in expr.operands]
+        indices = tuple(dict.fromkeys(i for part in parts for i in part.indices))
+        aligned = [part.aligned(indices) for part in parts]
+        row = operator(expr.op)
+        result = apply_operator(expr.op, *[value for value, _, _ in aligned])
+        literal, constant = np.array(True), np.array(True)
+        for _, fixed, settled in aligned:
+            literal, constant = literal & fixed, constant & settled
+        for number, (value, fixed, _) in enumerate(aligned):
+            annihilator = row.annihilator
+            if number == 0 and row.left_annihilator is not None:
+                annihilator = row.left_annihilator
+            if annihilator is None:
+                continue
+            truth = np.asarray(value).astype(bool) if row.result == "bool" else value
+            ends = fixed & (np.asarray(truth) == annihilator)
+            if is_weak(result):
+                result = annihilator if ends else result
+            else:
+                result = np.where(ends, np.asarray(annihilator, result.dtype), result)
+            literal, constant = literal | ends, constant | ends
+        return _Answer(result, literal, constant, indices)
+
+    def reduced(self, expr: Reduce) -> _Answer:
+        operand = self.answer(expr.operand)
+        result = self._reduce(expr.op, expr.indices, operand.value, operand.indices)
+        identity = reduction_identity(expr.op, result.value.dtype)
+        same = operand.literal & (np.asarray(operand.value) == identity)
+        alone = self._reduce("and", expr.indices, same, operand.indices)
+        kept = align(alone, result.indices)
+        return _Answer(result.value, kept, kept, result.indices)
+
+    def _reduce(
+        self, op: str, reduced: tuple[str, ...], value: Any, indices: tuple[str, ...]
+    ) -> Labelled:
+        """Reduce what an operand has been evaluated to."""
+        arrays = {"operand": np.asarray(value)}
+        reduce = Reduce(op, reduced, Access("operand", indices))
+        return Evaluator(arrays, self.extents).evaluate(reduce)
