@@ -11,6 +11,7 @@ __all__ = [
     "InvalidBufferError",
     "KernelMemoryError",
     "MissingExtraError",
+    "PatternError",
     "ScheduleError",
     "SettingError",
     "ShapeError",
@@ -27,6 +28,22 @@ class SparrayError(Exception):
 
 class FormatError(SparrayError, ValueError):
     """A format string or a list of levels does not describe a format."""
+
+
+class PatternError(FormatError):
+    """An array's entries do not fit the structure that its format asks for.
+
+    Parameters
+    ----------
+    message : str
+        What was expected, and what came.
+    entry : int, optional
+        One of the entries at fault, for those who know where it is.
+    """
+
+    def __init__(self, message: str, entry: int | None = None) -> None:
+        super().__init__(message)
+        self.entry = entry
 
 
 class ShapeError(SparrayError, ValueError):

@@ -5,6 +5,7 @@ from sparray.formats.bitmap import Bitmap
 from sparray.formats.compressed import Compressed
 from sparray.formats.dense import Dense
 from sparray.formats.format import Format
+from sparray.formats.grouped import Grouped
 from sparray.formats.hashed import Hashed
 from sparray.formats.level import Level
 from sparray.formats.level_expression import (
@@ -22,6 +23,7 @@ from sparray.formats.named import (
     named_format,
 )
 from sparray.formats.padded import Padded
+from sparray.formats.permuted import Permuted
 from sparray.formats.range import Range
 from sparray.formats.registry import LEVEL_TYPES
 from sparray.formats.singleton import Singleton
@@ -38,10 +40,12 @@ __all__ = [
     "Difference",
     "Dimension",
     "Format",
+    "Grouped",
     "Hashed",
     "Level",
     "LevelExpression",
     "Padded",
+    "Permuted",
     "Quotient",
     "Range",
     "Remainder",

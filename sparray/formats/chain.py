@@ -2,7 +2,13 @@
 
 from collections.abc import Sequence
 
-from sparray.formats.level import Level, PositionIterable, Sliced
+from sparray.formats.level import (
+    Arrangeable,
+    Arranging,
+    Level,
+    PositionIterable,
+    Sliced,
+)
 from sparray.formats.level_expression import LevelExpression
 
 __all__ = ["broken_link"]
@@ -28,7 +34,7 @@ def broken_link(
         if misplaced is not None:
             return index, misplaced
         parent = levels[index - 1] if index else None
-        problem = _badly_sliced(level, parent, levels[0])
+        problem = _badly_sliced(level, parent, levels[0]) or _unarranged(level, parent)
         if problem is not None:
             return index, problem
         if parent is not None and not parent.unique:
@@ -71,3 +77,13 @@ def _below_nonunique(level: Level, parent: Level) -> str | None:
             f"positions, got {level} below {parent}"
         )
     return None
+
+
+def _unarranged(level: Level, parent: Level | None) -> str | None:
+    """Say that a level that arranges the one above has none that it can arrange."""
+    if not isinstance(level, Arranging) or isinstance(parent, Arrangeable):
+        return None
+    return (
+        f"a {level.name} level needs one above it that it can arrange, as a permuted "
+        f"level, got {level} below {parent or 'no level'}"
+    )

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from sparray.errors import FormatError
 from sparray.formats import remapping
 from sparray.formats.chain import broken_link
-from sparray.formats.level import Level, Sliced
+from sparray.formats.level import Level, Locatable, Sliced
 from sparray.formats.level_expression import Dimension, LevelExpression
 from sparray.formats.parser import is_name, parse_levels
 
@@ -183,10 +183,26 @@ class Format:
         return all(level.ordered for level in self.levels)
 
     @property
+    def is_walkable(self) -> bool:
+        """Loops can visit each entry once without sorting them first.
+
+        No coordinate is repeated, and those in no order are walked, not searched for.
+        """
+        return self.unique and all(
+            level.ordered or (level.unique and not isinstance(level, Locatable))
+            for level in self.levels
+        )
+
+    @property
     def dimension_order(self) -> tuple[int, ...]:
         """Each dimension once, in the order in which levels first store it."""
         mentioned = (d for part in self.expressions for d in part.dimensions)
         return tuple(dict.fromkeys(mentioned))
+
+    @property
+    def dimension_names(self) -> list[str]:
+        """The names of dimensions in the format's string."""
+        return _names(self.ndim)
 
     @property
     def transposed(self) -> "Format":
@@ -286,7 +302,7 @@ class Format:
         return self._hash
 
     def __str__(self) -> str:
-        names = _names(self.ndim)
+        names = self.dimension_names
         levels = (
             f"{expression.text(names)}: {level}"
             for expression, level in zip(self.expressions, self.levels, strict=True)

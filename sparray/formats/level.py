@@ -25,6 +25,8 @@ from sparray.formats.level_expression import LevelExpression
 
 __all__ = [
     "Appendable",
+    "Arrangeable",
+    "Arranging",
     "Bounds",
     "CoordinateIterable",
     "Insertable",
@@ -315,6 +317,65 @@ class PositionIterable(Level):
     def present(self, view: LevelView, position: ir.Expr) -> ir.Expr | None:
         """Return whether a walked position has a coordinate; None where all have."""
         return None
+
+
+class Arrangeable(Level):
+    """A level that takes the coordinates of a fibre in any order it is given."""
+
+    __slots__ = ()
+
+    def pack_arranged(
+        self,
+        arrangement: npt.NDArray[np.int64],
+        parents: npt.NDArray[np.int64],
+        coordinates: npt.NDArray[np.int64],
+        index_dtype: npt.DTypeLike,
+    ) -> Packed:
+        """Make the level's buffers as `pack` does, in the order of an arrangement.
+
+        ``arrangement : int64[n_parents, extent]`` has each coordinate once in a row.
+        """
+        raise NotImplementedError
+
+
+class Arranging(Level):
+    """A level that has room for entries only where the level above puts its parents.
+
+    It stands below an `Arrangeable` level, and decides the order of that one.
+    """
+
+    __slots__ = ()
+
+    def arrange(
+        self,
+        parents: npt.NDArray[np.int64],
+        coordinates: npt.NDArray[np.int64],
+        below: npt.NDArray[np.int64],
+        n_parents: int,
+        extent: int,
+    ) -> npt.NDArray[np.int64]:
+        """Return the order of coordinates in the level above.
+
+        Parameters
+        ----------
+        parents, coordinates : int64[n]
+            Of each entry in the level above, as `pack` gets them there.
+        below : int64[n]
+            Its coordinate in this level; entries are sorted by all three.
+        n_parents, extent : int
+            Of the level above.
+
+        Returns
+        -------
+        int64[n_parents, extent]
+            The coordinate at each place of each fibre.
+
+        Raises
+        ------
+        PatternError
+            If no order has room for all entries.
+        """
+        raise NotImplementedError
 
 
 class CoordinateIterable(Level):

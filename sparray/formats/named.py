@@ -10,6 +10,7 @@ from sparray.formats.bitmap import Bitmap
 from sparray.formats.compressed import Compressed
 from sparray.formats.dense import Dense
 from sparray.formats.format import Format
+from sparray.formats.grouped import Grouped
 from sparray.formats.level import Level
 from sparray.formats.level_expression import (
     Difference,
@@ -20,6 +21,7 @@ from sparray.formats.level_expression import (
 )
 from sparray.formats.padded import Padded
 from sparray.formats.parser import split_name
+from sparray.formats.permuted import Permuted
 from sparray.formats.range import Range
 from sparray.formats.singleton import Singleton
 from sparray.formats.structured import Structured
@@ -138,6 +140,24 @@ def _structure(format: Format) -> Parameters:
     return ()
 
 
+def _n_of_m_grouped(ndim: int, n: int, m: int, g: int) -> Format:
+    """Return n of m stored along the last dimension but one, patterns in groups."""
+    level = Grouped(n, m, g)
+    rows, columns = ndim - 2, ndim - 1
+    parts: list[LevelExpression] = [Dimension(dimension) for dimension in range(rows)]
+    parts += [Quotient(rows, m), Quotient(columns, level.period)]
+    parts += [Remainder(columns, level.period), Remainder(rows, m)]
+    return Format([*[Dense()] * ndim, Permuted(), level], None, parts)
+
+
+def _groups(format: Format) -> Parameters:
+    """Return the numbers of the first grouped level."""
+    for level in format.levels:
+        if isinstance(level, Grouped):
+            return level.n, level.m, level.g
+    return ()
+
+
 # A name that comes first is the one that `Format.name` gives where two formats of
 # that number of dimensions are equal.
 NAMED_FORMATS: dict[str, NamedFormat] = {
@@ -170,6 +190,7 @@ FORMAT_FAMILIES: dict[str, FormatFamily] = {
         lambda n, b, c: _batched("bcsc", n, b, c), 3, None, ("b", "c"), _block_sizes
     ),
     "nm": FormatFamily(_n_of_m, 1, None, ("n", "m"), _structure),
+    "nmg": FormatFamily(_n_of_m_grouped, 2, None, ("n", "m", "g"), _groups),
 }
 """Named formats with parameters: ``bcsr(4, 4)``; a new one is one entry here."""
 

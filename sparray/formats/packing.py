@@ -11,11 +11,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sparray.errors import FormatError, InvalidBufferError, KernelMemoryError
+from sparray.errors import (
+    FormatError,
+    InvalidBufferError,
+    KernelMemoryError,
+    PatternError,
+)
 from sparray.formats.buffers import INDEX_DTYPES, check_flat
 from sparray.formats.coordinates import as_dtype, differs, equal_neighbours, sort_order
 from sparray.formats.format import Format
-from sparray.formats.level import IntArray, Level
+from sparray.formats.level import Arrangeable, Arranging, IntArray, Level, Packed
 from sparray.formats.moving_entries import MovingEntries
 from sparray.formats.remapping import loses_nothing
 from sparray.formats.slices import cut_slices, join_slices, joined_format
@@ -119,8 +124,8 @@ def pack_coordinates(
             if n_positions > _MOST_POSITIONS:
                 raise MemoryError
             row = entries.rows[number]
-            packed = level.pack(
-                entries.positions, row, n_positions, extent, index_dtype
+            packed = _pack_level(
+                format, number, entries, n_positions, extent, index_dtype
             )
             entries.enter(level, row, packed.positions)
             n_positions = packed.n_positions
@@ -330,6 +335,40 @@ def check_buffers(
     _check_one_width(format, levels)
     check_flat("values", values, n_positions)
     as_dtype(values.dtype, "values")
+
+
+def _pack_level(
+    format: Format,
+    number: int,
+    entries: MovingEntries,
+    n_parents: int,
+    extent: int,
+    index_dtype: npt.DTypeLike,
+) -> Packed:
+    """Make one level, in the order that the level below it asks for, if that does."""
+    level, row, parents = format.levels[number], entries.rows[number], entries.positions
+    below = format.levels[number + 1] if number + 1 < format.n_levels else None
+    try:
+        if isinstance(level, Arrangeable) and isinstance(below, Arranging):
+            inner = entries.rows[number + 1]
+            order = below.arrange(parents, row, inner, n_parents, extent)
+            return level.pack_arranged(order, parents, row, index_dtype)
+        return level.pack(parents, row, n_parents, extent, index_dtype)
+    except PatternError as error:
+        if error.entry is None:
+            raise
+        where = tuple(entries.coords[:, error.entry].tolist())
+        outer = ", ".join(
+            f"{expression.text(format.dimension_names)} = {rows[error.entry]}"
+            for expression, rows in zip(
+                format.expressions[:number], entries.rows, strict=False
+            )
+        )
+        raise PatternError(
+            f"format {format}: {error}, at {outer or 'the start'} with the entry "
+            f"{where}",
+            error.entry,
+        ) from None
 
 
 def _check_claim(format: Format, level: Level, entries: MovingEntries) -> None:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from sparray.compiler.loop_ir import nodes as ir
 from sparray.compiler.loop_ir.builder import literal, mul
-from sparray.errors import FormatError, InvalidBufferError
+from sparray.errors import FormatError, InvalidBufferError, PatternError
 from sparray.formats.buffers import check_coordinates, check_flat, take_buffers
 from sparray.formats.fibres import first_of_runs
 from sparray.formats.level import (
@@ -110,9 +110,10 @@ class Structured(PositionIterable):
         count = np.bincount(parents[first], minlength=n_parents)
         full = np.flatnonzero(count > self.n)
         if len(full):
-            raise FormatError(
+            raise PatternError(
                 f"{self} level: expected at most {self.n} entries in each block of "
-                f"{self.m}, got {count[full[0]]} (a conversion never drops a value)"
+                f"{self.m}, got {count[full[0]]} (a conversion never drops a value)",
+                int(np.searchsorted(parents, full[0])),
             )
         if n_parents * self.m > sys.maxsize:
             raise MemoryError

@@ -4,12 +4,19 @@ Sizes follow from counts, so that nothing is converted to be measured. A new nam
 format is one row here.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 
+from sparray.formats.named import named_format
 from sparray.formats.packing import narrowest_index_dtype
-from sparray.functions.pattern_statistics import BLOCK_SIZES, PatternStatistics
+from sparray.functions.pattern_statistics import (
+    BLOCK_SIZES,
+    GROUPS,
+    RUN_SIZES,
+    PatternStatistics,
+)
 
 __all__ = ["CANDIDATES", "Candidate"]
 
@@ -86,15 +93,42 @@ def _bitmap(s: PatternStatistics) -> int:
     return s.size * (1 + s.value_bytes)
 
 
-def _bcsr(side: int) -> Callable[[PatternStatistics], int | None]:
+def _blocks(side: int, dimension: int) -> Callable[[PatternStatistics], int | None]:
+    """Return the size of blocks, listed for each row or column of them."""
+
     def n_bytes(s: PatternStatistics) -> int | None:
         if s.matrix is None:
             return None
         blocks = s.matrix.blocks[side]
         grid = [-(-extent // side) for extent in s.shape]
         index_bytes = narrowest_index_dtype((*grid, side), s.n_entries).itemsize
-        index = (grid[0] + 1 + blocks) * index_bytes
+        index = (grid[dimension] + 1 + blocks) * index_bytes
         return index + blocks * side**2 * s.value_bytes
+
+    return n_bytes
+
+
+def _nm(n: int, m: int) -> Callable[[PatternStatistics], int | None]:
+    def n_bytes(s: PatternStatistics) -> int | None:
+        # Of those that fit, the one with the least room to spare.
+        if not s.ndim or not n // 2 < max(1, s.fullest_runs[m]) <= n:
+            return None
+        slots = s.n_fibres * -(-s.shape[-1] // m) * n
+        return slots * (1 + s.value_bytes)
+
+    return n_bytes
+
+
+def _nmg(n: int, m: int, g: int) -> Callable[[PatternStatistics], int | None]:
+    format = named_format(f"nmg({n}, {m}, {g})", 2)
+
+    def n_bytes(s: PatternStatistics) -> int | None:
+        if s.matrix is None or (n, m, g) not in s.matrix.groups:
+            return None
+        extents = format.level_extents(s.shape)
+        columns = math.prod(extents[:3])
+        index_bytes = narrowest_index_dtype(extents, s.n_entries).itemsize
+        return columns * (index_bytes + n * s.value_bytes)
 
     return n_bytes
 
@@ -120,14 +154,44 @@ CANDIDATES: tuple[Candidate, ...] = (
     *(
         Candidate(
             f"bcsr({side}, {side})",
-            _bcsr(side),
+            _blocks(side, 0),
             100,
             "entries fill blocks, which share one coordinate",
         )
         for side in BLOCK_SIZES
     ),
+    *(
+        Candidate(
+            f"bcsc({side}, {side})",
+            _blocks(side, 1),
+            110,
+            "entries fill blocks, and columns of blocks are fewer than rows",
+        )
+        for side in BLOCK_SIZES
+    ),
+    *(
+        Candidate(
+            f"nm({n}, {m})",
+            _nm(n, m),
+            120,
+            f"no block of {m} has more than {n} entries, whose places take a byte",
+        )
+        for m in RUN_SIZES
+        for n in (1, 2, 4)
+        if 2 * n <= m
+    ),
+    *(
+        Candidate(
+            f"nmg({n}, {m}, {g})",
+            _nmg(n, m, g),
+            140,
+            f"columns in groups of {g} share their {n} of {m} rows",
+        )
+        for n, m, g in GROUPS
+    ),
 )
-"""Every named format that an array may be stored in, whatever its entries.
+"""Every named format that an array may be stored in, those with parameters in a few of
+the common ones.
 
 Batched ones are none of them: they take no less than those of their matrices.
 """

@@ -8,17 +8,35 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sparray.errors import PatternError
 from sparray.formats.coordinates import combine_duplicates, equal_neighbours, sort_order
+from sparray.formats.level import Arranging
+from sparray.formats.named import named_format
 from sparray.formats.packing import narrowest_index_dtype
 
-__all__ = ["BLOCK_SIZES", "MatrixStatistics", "PatternStatistics", "pattern_statistics"]
+__all__ = [
+    "BLOCK_SIZES",
+    "GROUPS",
+    "RUN_SIZES",
+    "MatrixStatistics",
+    "PatternStatistics",
+    "pattern_statistics",
+]
 
 Coordinates = npt.NDArray[np.int64]
 
 BLOCK_SIZES = (2, 4, 8)
 """Sides of the square blocks that are counted."""
 
+RUN_SIZES = (2, 4, 8)
+"""Lengths of the blocks along the last dimension whose entries are counted."""
+GROUPS = ((1, 4, 16), (2, 4, 16), (1, 10, 16))
+"""Parameters of the grouped n:m formats that are tried."""
+
 _LARGEST_KEY = 2**63
+_MOST_PLACES = 8
+"""Places for each entry up to which a grouped n:m format is tried: with more of them
+it takes more memory than any list of coordinates."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +51,14 @@ class MatrixStatistics:
         Different values of ``j - i``.
     blocks : dict of int to int
         Blocks with an entry by the length of their side.
+    groups : tuple of (int, int, int)
+        Those of `GROUPS` in which the entries fit.
     """
 
     columns: int
     diagonals: int
     blocks: dict[int, int]
+    groups: tuple[tuple[int, int, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +76,8 @@ class PatternStatistics:
         two, and so on; the last is ``n_entries``.
     longest_fibre : int
         The most entries that differ in the last dimension only.
+    fullest_runs : dict of int to int
+        The most entries in a block along the last dimension, by its length.
     value_bytes, index_bytes : int
         Size of a value, and of an index that is wide enough.
     matrix : MatrixStatistics or None
@@ -65,6 +88,7 @@ class PatternStatistics:
     n_entries: int
     prefixes: tuple[int, ...]
     longest_fibre: int
+    fullest_runs: dict[int, int]
     value_bytes: int
     index_bytes: int
     matrix: MatrixStatistics | None
@@ -107,7 +131,8 @@ def pattern_statistics(
     Notes
     -----
     O(ndim * n) for entries in lexicographic order, and one sort for those in another;
-    columns, diagonals and blocks of a matrix are counted by sorting one key each.
+    columns, diagonals and blocks of a matrix are counted by sorting one key each, and
+    entries are arranged for each grouped n:m format that they may fit.
     """
     order = range(len(shape))
     coords, _ = combine_duplicates(coords, np.ones(coords.shape[1], np.bool_), order)
@@ -126,6 +151,7 @@ def pattern_statistics(
         n_entries,
         tuple(prefixes),
         longest,
+        {size: _fullest_run(coords, size) for size in RUN_SIZES if len(shape)},
         dtype.itemsize,
         narrowest_index_dtype(shape, n_entries).itemsize,
         _matrix_statistics(shape, coords) if len(shape) == 2 else None,
@@ -151,7 +177,36 @@ def _matrix_statistics(shape: tuple[int, ...], coords: Coordinates) -> MatrixSta
             )
             for side in BLOCK_SIZES
         },
+        tuple(group for group in GROUPS if _fits(coords, shape, *group)),
     )
+
+
+def _fullest_run(coords: Coordinates, size: int) -> int:
+    """Return the most entries in a block of a size along the last dimension."""
+    *outer, last = coords
+    same = equal_neighbours([*outer, last // size], len(last))
+    return _longest_run(same, len(last))
+
+
+def _fits(coords: Coordinates, shape: tuple[int, ...], n: int, m: int, g: int) -> bool:
+    """Whether the entries of a matrix have an arrangement in groups of n of m."""
+    format = named_format(f"nmg({n}, {m}, {g})", 2)
+    extents = format.level_extents(shape)
+    n_chunks = extents[0] * extents[1]
+    if n * n_chunks * extents[2] > _MOST_PLACES * coords.shape[1]:
+        return False
+    rows = format.level_coordinates(coords, shape)
+    by_level = sort_order(rows)
+    if by_level is not None:
+        rows = [row[by_level] for row in rows]
+    chunks = rows[0] * extents[1] + rows[1]
+    level = format.levels[-1]
+    try:
+        if isinstance(level, Arranging):
+            level.arrange(chunks, rows[2], rows[3], n_chunks, extents[2])
+    except PatternError:
+        return False
+    return True
 
 
 def _count_distinct(keys: Sequence[Coordinates], extents: Sequence[int]) -> int:

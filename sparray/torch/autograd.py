@@ -264,10 +264,36 @@ def _on_pattern(
     """Return a masked gradient with a value for every entry of its mask.
 
     Where the other factors are sparse too, entries that they lack are not stored; they
-    are 0. As both patterns are in order, equal sizes mean equal patterns.
+    are 0. Where both patterns are in order and make up no entries, equal sizes mean
+    equal patterns; else both are compared as rows of entries.
     """
-    if found is None or found is wanted or found.n_values == wanted.n_values:
+    if found is None or found is wanted:
         return values
+    if not wanted.format.is_sorted or any(x.bounded for x in wanted.format.levels):
+        return _on_rows(values, found, wanted)
+    if found.n_values == wanted.n_values:
+        return values
+    return _spread_to(values, found, wanted)
+
+
+def _on_rows(values: torch.Tensor, found: Pattern, wanted: Pattern) -> torch.Tensor:
+    """Return a gradient on a pattern whose entries may stand in any order."""
+    ndim = len(wanted.shape)
+    rows = named_format("csr" if ndim == 2 else "csf", ndim)
+    found_rows, found_places = found.converted(rows)
+    wanted_rows, wanted_places = wanted.converted(rows)
+    if found_places is not None:
+        values = values[torch.from_numpy(found_places)]
+    if not found_rows.same_as(wanted_rows):
+        values = _spread_to(values, found_rows, wanted_rows)
+    if wanted_places is None:
+        return values
+    made = values.new_zeros(wanted.n_values)
+    return made.index_put((torch.from_numpy(wanted_places),), values)
+
+
+def _spread_to(values: torch.Tensor, found: Pattern, wanted: Pattern) -> torch.Tensor:
+    """Return values on a pattern with all of their entries and more, which are 0."""
     spread = _spread(len(wanted.shape))
     zero = torch.zeros((), dtype=values.dtype)
     made, _ = evaluate(

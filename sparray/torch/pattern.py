@@ -207,10 +207,10 @@ def _check_format(format: Format) -> None:
             f"format: expected one that stores some of the entries, got {format}; a "
             "torch.Tensor is the dense one"
         )
-    if not (format.unique and format.is_sorted):
+    if not format.is_walkable:
         raise FormatError(
-            "format: expected one whose levels are ordered and unique, so that each "
-            f"stored value has its own gradient, got {format}"
+            "format: expected one that is ordered or walked, and repeats no entry, so "
+            f"that each stored value has its own gradient, got {format}"
         )
 
 

@@ -11,7 +11,9 @@ from sparray.formats.named import named_format
 FORMATS = {
     2: [
         *("csr", "csc", "coo", "dcsr", "dcsc", "dense", "bitmap", "ell", "dia"),
-        *("bcsr(2, 3)", "nm(2, 4)"),
+        *("bcsr(2, 3)", "nm(2, 4)", "nmg(1, 2, 1)"),
+        "(i, j) -> (i: dense, j: compressed(unordered))",
+        "(i, j) -> (i: permuted, j: permuted)",
         "(i, j) -> (i: compressed(nonunique), j: singleton(nonunique))",
         "(i, j) -> (i: compressed(nonunique, unordered), j: singleton(unordered))",
     ],

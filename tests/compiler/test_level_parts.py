@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 from oracle_check import Question, check_stages
+from oracle_problems import arranged_array
 
 import sparray as sp
 from sparray.compiler import names
 from sparray.expression import assignment_expression
+from sparray.formats import as_format
 
 FORMATS = (
     "bcsr(2, 3)",
@@ -16,6 +18,8 @@ FORMATS = (
     "ell",
     "bitmap",
     "nm(2, 4)",
+    "nmg(1, 3, 2)",
+    "nmg(2, 4, 1)",
     "(i, j) -> (i: dense, j: hashed)",
 )
 EXPRESSIONS = (
@@ -52,8 +56,12 @@ def operands(shape, format):
     """Return every tensor that the expressions name."""
     m, n = shape
     rng = np.random.default_rng(m * 100 + n)
+    if format.startswith("nmg"):
+        a = arranged_array(rng, shape, as_format(format, 2), "float64")
+    else:
+        a = sp.array(random_matrix(rng, shape), format)
     return {
-        "A": sp.array(random_matrix(rng, shape), format),
+        "A": a,
         "C": sp.array(random_matrix(rng, shape), "csr"),
         "D": rng.integers(-3, 4, shape).astype("float64"),
         "E": rng.integers(-3, 4, (n, n)).astype("float64"),
@@ -76,7 +84,9 @@ def test_every_stage(text, format):
         check_stages(Question(text, given))
 
 
-@pytest.mark.parametrize("format", ["bcsr(2, 3)", "dia", "nm(2, 4)", "bitmap"])
+@pytest.mark.parametrize(
+    "format", ["bcsr(2, 3)", "dia", "nm(2, 4)", "nmg(2, 4, 1)", "bitmap"]
+)
 def test_compiled_products(format):
     known = operands((9, 11), format)
     dense = known["A"].todense()

@@ -49,6 +49,19 @@ def test_every_stage_agrees_in_every_dtype(seed):
     refusal(random_question(seed, every_dtype=True), check_stages)
 
 
+@settings(max_examples=60)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_operands_in_no_order(seed):
+    refusal(random_question(seed, unordered=True), check_stages)
+
+
+@pytest.mark.slow
+@settings(max_examples=1000)
+@given(seed=st.integers(0, 2**63 - 1))
+def test_operands_in_no_order_many(seed):
+    refusal(random_question(seed, unordered=True), check_stages)
+
+
 @pytest.mark.slow
 @settings(max_examples=3000)
 @given(seed=st.integers(0, 2**63 - 1))

@@ -21,6 +21,8 @@ FAMILIES = {
     "batched_bcsc(3, 2)": "batched_bcsc",
     "nm(2, 4)": "nm",
     "nm(3, 3)": "nm",
+    "nmg(2, 2, 1)": "nmg",
+    "nmg(3, 3, 2)": "nmg",
 }
 SHAPES = [
     (7,),

@@ -5,9 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 from hypothesis import strategies as st
 
-from sparray.formats import LEVEL_TYPES, Level, Structured
+from sparray.formats import LEVEL_TYPES, Grouped, Level, Structured
 
-PARAMETERS = {"structured": [(2, 4), (1, 1), (3, 3), (1, 300)]}
+PARAMETERS = {
+    "structured": [(2, 4), (1, 1), (3, 3), (1, 300)],
+    "grouped": [(2, 4, 1), (1, 3, 2), (1, 1, 1), (3, 3, 2), (1, 300, 1)],
+}
 """Arguments of the level types that need some."""
 
 
@@ -41,6 +44,8 @@ def fibres(draw: st.DrawFn, level: Level) -> Fibres:
     most = 12
     if isinstance(level, Structured):
         extent, most = level.m, level.n
+    if isinstance(level, Grouped):
+        return _grouped_fibres(draw, level)
     if extent == 0 and level.branchless:
         n_parents = 0
     if level.branchless:
@@ -60,3 +65,15 @@ def fibres(draw: st.DrawFn, level: Level) -> Fibres:
         n_parents,
         extent,
     )
+
+
+def _grouped_fibres(draw: st.DrawFn, level: Grouped) -> Fibres:
+    """Fibres of some coordinates of each parent's pattern."""
+    n_parents = draw(st.integers(0, 2 * level.period + 1))
+    parents = draw(st.lists(st.integers(0, max(n_parents - 1, 0)), max_size=12))
+    pairs = set()
+    for parent in parents if n_parents else []:
+        pattern = level.patterns[parent % level.period // level.g]
+        pairs.add((parent, draw(st.sampled_from(pattern))))
+    table = np.array(sorted(pairs), dtype=np.int64).reshape(-1, 2)
+    return Fibres(table[:, 0], table[:, 1], n_parents, level.m)

@@ -40,6 +40,8 @@ FAMILIES = [
     ("bcsc", "bcsc(2, 3)"),
     ("nm", "nm(2, 4)"),
     ("nm", "nm(1, 300)"),
+    ("nmg", "nmg(1, 10, 16)"),
+    ("nmg", "nmg(2, 4, 1)"),
 ]
 NAMED = [
     (name, ndim)
@@ -56,7 +58,8 @@ def test_a_named_format_parses_back_and_knows_its_name(name, ndim):
     assert again == format
     assert hash(again) == hash(format)
     assert format.ndim == ndim
-    assert format.is_sorted
+    assert format.is_sorted == (not name.startswith("nmg"))
+    assert format.is_walkable
     assert format.unique
     assert named_format(format.name, ndim) == format
     assert Format.parse(name, ndim) == format
@@ -105,6 +108,11 @@ def test_every_valid_chain_parses_back(levels, random):
         ("(i, j) -> (j - i: compressed, i: range)", "dia"),
         ("(i, j) -> (i - j: compressed, j: range)", None),
         ("(i, j) -> (i: dense, j // 4: dense, j % 4: structured(2, 4))", "nm(2, 4)"),
+        (
+            "(i, j) -> (i // 4: dense, j // 12: dense, j % 12: permuted, "
+            "i % 4: grouped(2, 4, 2))",
+            "nmg(2, 4, 2)",
+        ),
         ("(i, j) -> (i: dense, j: padded)", "ell"),
         ("(i) -> (i: bitmap)", "bitmap"),
     ],

@@ -52,6 +52,11 @@ def dia():
     return [{"pos": i32(0, 2), "crd": i32(2, 5)}, {}], np.ones(6)
 
 
+def nmg():
+    levels = [{}, {}, {"crd": i32(1, 0, 0, 1, 0, 1, 1, 0)}, {}]
+    return levels, np.ones(8)
+
+
 def hashed():
     # In a table of 4 slots the hashes of 0, 1, 2 and 3 are 0, 3, 2 and 2.
     levels = [{}, {"pos": i32(0, 4, 4, 6), "crd": i32(1, -1, 2, 3, 0, -1)}]
@@ -64,6 +69,7 @@ MAKERS = {
     "ell": ell,
     "bitmap": bitmap,
     "nm(2, 3)": nm,
+    "nmg(1, 2, 1)": nmg,
     "bcsr(2, 2)": bcsr,
     "dia": dia,
 }
@@ -97,6 +103,31 @@ MALFORMED = [
     ("nm(2, 3)", 2, "crd", u8(1, 1, 1, 2, 0, 2), "no coordinate twice"),
     ("nm(2, 3)", 2, "crd", i32(0, 1, 1, 2, 0, 2), "dtype uint8, got int32"),
     ("nm(2, 3)", 1, "crd", u8(0), r"dense level: expected \[\], got \['crd'\]"),
+    ("nmg(1, 2, 1)", 2, "crd", i32(1, 0, 0, 1), "expected 8 elements, got 4"),
+    (
+        "nmg(1, 2, 1)",
+        2,
+        "crd",
+        i32(1, 0, 0, 2, 0, 1, 1, 0),
+        r"in \[0, 2\), got crd\[3\] = 2",
+    ),
+    (
+        "nmg(1, 2, 1)",
+        2,
+        "crd",
+        i32(1, 0, 0, -1, 0, 1, 1, 0),
+        r"in \[0, 2\), got crd\[3\] = -1",
+    ),
+    (
+        "nmg(1, 2, 1)",
+        2,
+        "crd",
+        i32(1, 0, 0, 1, 1, 1, 1, 0),
+        r"each coordinate once in a fibre, got no 0 in crd\[4:6\]",
+    ),
+    ("nmg(1, 2, 1)", 2, "crd", u8(*[1, 0] * 4), "dtype int32 or int64, got uint8"),
+    ("nmg(1, 2, 1)", 2, "crd", None, r"expected \['crd'\], got \[\]"),
+    ("nmg(1, 2, 1)", 3, "crd", i32(0), r"grouped level: expected \[\], got"),
     ("bcsr(2, 2)", 1, "pos", i32(0, 1, 3, 3), "pos: expected 3 elements, got 4"),
     ("bcsr(2, 2)", 1, "crd", i32(1, 0, 2), r"in \[0, 2\), got crd\[2\] = 2"),
     (HASHED, 1, "pos", i32(0, 4, 3, 6), "do not decrease"),

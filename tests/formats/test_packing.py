@@ -66,6 +66,10 @@ OTHERS = [
     "(i, j, k) -> (k: batch, j - i: compressed, i: range)",
     "(i, j, k) -> (i: batch, j: bitmap, k // 2: padded, k % 2: structured(1, 2))",
     "(i, j) -> (i: batch, j: dense)",
+    "(i, j) -> (i: permuted, j: permuted)",
+    "(i, j) -> (j // 2: compressed, j % 2: permuted, i: compressed)",
+    "(i, j) -> (i // 3: compressed, j // 2: hashed, j % 2: permuted, "
+    "i % 3: grouped(3, 3, 2))",
 ]
 FAMILIES = {
     "bcsr(2, 2)": (2, 3),
@@ -77,6 +81,8 @@ FAMILIES = {
     "nm(2, 4)": (1, 2, 3),
     "nm(1, 1)": (2,),
     "nm(1, 3)": (2, 4),
+    "nmg(2, 2, 1)": (2, 3),
+    "nmg(3, 3, 2)": (2, 4),
 }
 FORMATS = [
     *(

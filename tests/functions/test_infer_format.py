@@ -94,6 +94,27 @@ def test_shared_coordinates_of_more_dimensions_are_a_tree():
     assert found.name == "csf"
 
 
+def test_entries_that_fit_n_of_m_are_compared():
+    rng = np.random.default_rng(0)
+    row = np.repeat([[1.0, 0, 0, 2, 0, 3, 4, 0]], 9, axis=0)
+    found = sp.infer_format(rng.permuted(row.reshape(9, 2, 4), axis=2).reshape(9, 8))
+    assert found.name == found.format.name == "nm(2, 4)"
+    assert found.candidates["nm(2, 4)"] == 36 * (1 + 8)
+    assert "nm(1, 4)" not in found.candidates
+    assert "nm(4, 8)" in found.candidates
+    assert "no block of 4 has more than 2 entries" in found.reasons[0]
+
+
+def test_entries_that_can_be_grouped_are_compared():
+    columns = np.eye(10)[np.arange(320) % 10].T
+    dense = np.kron([[1.0], [2.0]], columns)
+    found = sp.infer_format(dense)
+    assert found.candidates["nmg(1, 10, 16)"] == 2 * 320 * (4 + 8)
+    assert sp.array(dense, "nmg(1, 10, 16)").nbytes == 2 * 320 * (4 + 8)
+    dense[0, 1] = 1
+    assert "nmg(1, 10, 16)" not in sp.infer_format(dense).candidates
+
+
 def test_the_answer_depends_on_the_pattern_only():
     made = random_entries((200, 300), 2_000)
     answers = {str(sp.infer_format(made.to_format(name))) for name in ("csr", "csc")}
@@ -138,7 +159,7 @@ def test_a_size_beyond_any_float_is_compared():
     found = sp.infer_format(made)
     assert found.name == "coo"
     assert found.candidates["dense"] == 8 * made.size
-    assert "dense   over 10^771" in str(found)
+    assert "dense     over 10^771" in str(found)
 
 
 def test_the_table_marks_the_recommended_format():

@@ -289,7 +289,7 @@ def test_what_binsparse_has_no_words_for():
         array = sp.from_coords([[0]] * ndim, [1.0], (2,) * ndim, format)
         with pytest.raises(UnsupportedError, match="to_format"):
             binsparse_parts(array)
-    for format in ("ell", "dia", "bitmap", "bcsr(2, 2)"):
+    for format in ("ell", "dia", "bitmap", "bcsr(2, 2)", "nmg(2, 2, 1)"):
         with pytest.raises(UnsupportedError, match="to_format"):
             binsparse_parts(sp.array([[0, 1], [2, 0]], format=format))
 

@@ -30,7 +30,12 @@ DTYPES = [
 ]
 FORMATS = [
     *("dense", "csr", "csc", "coo", "dcsr", "dcsc", "ell", "dia", "bitmap"),
-    *("bcsr(2, 4)", "bcsc(4, 2)", "(i, j) -> (j: hashed, i: compressed)"),
+    *(
+        "bcsr(2, 4)",
+        "bcsc(4, 2)",
+        "nmg(3, 3, 2)",
+        "(i, j) -> (j: hashed, i: compressed)",
+    ),
 ]
 
 

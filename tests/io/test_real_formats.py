@@ -26,6 +26,7 @@ PARAMETERS = {
     "batched_bcsr": ["batched_bcsr(2, 3)"],
     "batched_bcsc": ["batched_bcsc(3, 2)"],
     "nm": ["nm(2, 4)", "nm(4, 4)"],
+    "nmg": ["nmg(2, 4, 2)", "nmg(3, 3, 5)"],
 }
 MOST_BYTES = 10_000_000
 """A format fits if it takes no more than this for dense levels and for padding."""
@@ -79,6 +80,11 @@ def n_stored(coords, shape, name):
     if key == "nm":
         n, m = numbers
         return rows * -(-shape[-1] // m) * n
+    if key == "nmg":
+        n, m, g = numbers
+        chunk = math.comb(m, n) * g
+        blocks = math.prod(shape[:-2]) * -(-shape[-2] // m)
+        return blocks * -(-shape[-1] // chunk) * chunk * n
     return coords.shape[1]
 
 

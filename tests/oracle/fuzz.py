@@ -23,11 +23,16 @@ def main() -> int:
     parser.add_argument(
         "--batched", action="store_true", help="with slices as outermost levels"
     )
+    parser.add_argument("--unordered", action="store_true", help="operands in no order")
     given = parser.parse_args()
-    make = batched_question if given.batched else random_question
     wrong = 0
     for seed in range(given.first, given.first + given.count):
-        question = make(seed, every_dtype=given.every_dtype)
+        if given.batched:
+            question = batched_question(seed, every_dtype=given.every_dtype)
+        else:
+            question = random_question(
+                seed, every_dtype=given.every_dtype, unordered=given.unordered
+            )
         try:
             refusal(question, check_stages)
         except Exception as error:

@@ -12,13 +12,16 @@ from oracle_check import Question
 
 from sparray.compiler.loop_ir.dtypes import numpy_dtype
 from sparray.convert import array, from_buffers, from_coords
-from sparray.formats import Compressed, Dense, Format, Singleton
+from sparray.formats import Compressed, Dense, Format, Permuted, Singleton
+from sparray.formats.level import Arrangeable
 from sparray.formats.named import named_format
+from sparray.formats.packing import count_positions, pack_coordinates
 from sparray.sparse_array import SparseArray
 
 __all__ = [
     "EVERY_DTYPE",
     "EXTENTS",
+    "arranged_array",
     "random_array",
     "random_format",
     "random_question",
@@ -73,6 +76,20 @@ def _parts_and_slots(ndim: int) -> list[str]:
     return names
 
 
+def unordered_format(rng: np.random.Generator, ndim: int) -> Format:
+    """Return a format that is unordered, somewhere or throughout, but no list."""
+    if ndim >= 2 and rng.random() < 0.5:
+        # As results they would have to fit: `arranged_array` makes operands that do.
+        names = ["nmg(1, 2, 1)", "nmg(2, 3, 1)", "nmg(1, 3, 2)"]
+        return named_format(str(rng.choice(names)), ndim)
+    last = Permuted() if rng.random() < 0.4 else Compressed(ordered=False)
+    outer: list[Any] = [Dense(), Permuted()]
+    if not isinstance(last, Permuted):
+        outer = [Dense(), Compressed()]
+    levels = [outer[rng.integers(0, 2)]] * (ndim - 1)
+    return Format([*levels, last], rng.permutation(ndim).tolist())
+
+
 def _list_levels(ndim: int, unique: bool, ordered: bool = True) -> list[Any]:
     """Return the levels of a coordinate list."""
     last = [Singleton(unique=unique, ordered=ordered)]
@@ -100,6 +117,9 @@ def random_array(
     if format.is_dense:
         dense = random_values(rng, size, dtype).reshape(shape)
         return _odd_layout(rng, dense) if rng.random() < 0.7 else array(dense, format)
+    if any(isinstance(level, Arrangeable) for level in format.levels):
+        made = arranged_array(rng, shape, format, dtype)
+        return widened(made) if rng.random() < 0.3 else made
     density = rng.choice([0.0, 0.2, 0.5, 1.0])
     chosen = np.flatnonzero(rng.random(size) < density)
     if len(shape) and shape[0] > 1 and rng.random() < 0.3:
@@ -118,12 +138,41 @@ def random_array(
     return widened(made) if rng.random() < 0.3 else made
 
 
+def arranged_array(
+    rng: np.random.Generator, shape: tuple[int, ...], format: Format, dtype: str
+) -> SparseArray:
+    """Return an array whose fibres are arranged at random; half its values are zero."""
+    none = np.empty((len(shape), 0), np.int64)
+    levels, values = pack_coordinates(
+        format, shape, none, np.empty(0, numpy_dtype(dtype))
+    )
+    extents = format.level_extents(shape)
+    for level, extent, buffers in zip(format.levels, extents, levels, strict=True):
+        if isinstance(level, Arrangeable) and len(buffers["crd"]):
+            table = buffers["crd"].reshape(-1, extent)
+            buffers["crd"] = rng.permuted(table, axis=1).reshape(-1)
+    n_values = count_positions(format, shape, levels)
+    values = random_values(rng, n_values, dtype)
+    values[rng.random(n_values) < 0.5] = 0
+    return from_buffers(format, shape, levels, values)
+
+
 def _shuffled(rng: np.random.Generator, made: SparseArray) -> SparseArray:
-    """Put the entries of a coordinate list in another order."""
+    """Put the entries of a coordinate list, or of the last level, in another order."""
     order = rng.permutation(len(made.values))
-    levels = [
+    changed = made._levels
+    if made.format.levels[-1].unique and not made.format.levels[-1].branchless:
+        # Below unique levels each fibre for itself.
+        fibres = np.repeat(
+            np.arange(len(made._levels[-1]["pos"]) - 1),
+            np.diff(made._levels[-1]["pos"]),
+        )
+        order = order[np.argsort(fibres[order], kind="stable")]
+        changed = made._levels[-1:]
+    levels = [*made._levels[: len(made._levels) - len(changed)]]
+    levels += [
         {role: b[order] if role == "crd" else b for role, b in level.items()}
-        for level in made._levels
+        for level in changed
     ]
     return from_buffers(made.format, made.shape, levels, made.values[order])
 
@@ -162,8 +211,10 @@ class _Maker:
         rng: np.random.Generator,
         dtypes: tuple[str, ...],
         weights: tuple[float, ...] | None,
+        unordered: np.random.Generator | None,
     ) -> None:
         self.rng = rng
+        self.unordered = unordered
         self.dtypes = dtypes
         self.extents = {i: int(rng.choice(EXTENTS)) for i in LETTERS}
         if rng.random() < 0.5:
@@ -227,6 +278,8 @@ class _Maker:
         for name in self.names:
             indices = self.shapes[name]
             format = random_format(self.rng, len(indices))
+            if self.unordered is not None and indices and self.unordered.random() < 0.4:
+                format = unordered_format(self.unordered, len(indices))
             dtype = self.dtype
             if self.rng.random() < 0.15:
                 dtype = str(self.rng.choice(self.dtypes))
@@ -235,15 +288,20 @@ class _Maker:
         return tuple(made)
 
 
-def random_question(seed: int, *, every_dtype: bool = False) -> Question:
+def random_question(
+    seed: int, *, every_dtype: bool = False, unordered: bool = False
+) -> Question:
     """Return the problem of a seed.
 
     Of every dtype, or of the common ones, whose problems stay what they were: some
-    seeds are written down.
+    seeds are written down. With some operands in no order, if asked for.
     """
     rng = np.random.default_rng(seed)
+    loose = np.random.default_rng([seed, 2]) if unordered else None
     maker = (
-        _Maker(rng, EVERY_DTYPE, None) if every_dtype else _Maker(rng, DTYPES, WEIGHTS)
+        _Maker(rng, EVERY_DTYPE, None, loose)
+        if every_dtype
+        else _Maker(rng, DTYPES, WEIGHTS, loose)
     )
     text, kept = _einsum(maker) if rng.random() < 0.4 else _assignment(maker)
     format = None

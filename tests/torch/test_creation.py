@@ -135,7 +135,7 @@ def test_from_buffers_checks_them():
 
 
 def test_formats_without_a_place_for_each_gradient():
-    for format in ("dense", "(i, j) -> (i: dense, j: compressed(unordered))"):
+    for format in ("dense", "(i, j) -> (i: dense, j: hashed)"):
         with pytest.raises(FormatError, match="format: expected one"):
             spt.tensor(ELEMENTS, format)
 

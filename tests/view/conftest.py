@@ -8,7 +8,7 @@ import pytest
 from sparray.errors import FormatError
 from sparray.formats import NAMED_FORMATS, named_format
 
-WITH_PARAMETERS = ("bcsr(2, 2)", "bcsc(2, 3)", "bcsr(3, 5)")
+WITH_PARAMETERS = ("bcsr(2, 2)", "bcsc(2, 3)", "bcsr(3, 5)", "nmg(4, 4, 1)")
 
 
 @pytest.fixture

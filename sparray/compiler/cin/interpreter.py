@@ -209,7 +209,7 @@ class _Machine:
         return True
 
     def length(self, index: str) -> int:
-        return self.tiles[index][2] if index in self.tiles else self.extents[index]
+        return self.tiles[index][2] if index in self.tiles else self.extent(index)
 
     def place(self, access: Access) -> tuple[int, ...]:
         return tuple(self.coordinates[index] for index in access.indices)

@@ -197,6 +197,17 @@ def _(node: ir.Search, state: _State) -> Value:
     return np.int64(begin + np.searchsorted(array[window], value))
 
 
+@_evaluate.register
+def _(node: ir.Lookup, state: _State) -> Value:
+    index = int(_evaluate(node.index, state))
+    if not 0 <= index < len(node.table):
+        raise InternalError(
+            f"function {state.function}: element {index} is outside a table of "
+            f"{len(node.table)}"
+        )
+    return np.int64(node.table[index])
+
+
 @singledispatch
 def _execute(node: ir.Stmt, state: _State) -> None:
     raise InternalError(f"expected a statement of the loop IR, got {node!r}")

@@ -6,7 +6,7 @@ The whole grammar::
     statement  ::= Block | Declare | Assign | Store | For | While | If | Parallel
                  | Allocate | Free | Sort | Prefetch | Comment
     expression ::= Literal | Var | Load | Unary | Binary | Select | Cast
-                 | Broadcast | ReduceLanes | Search
+                 | Broadcast | ReduceLanes | Search | Lookup
 
 Every expression has a ``dtype`` (a NumPy dtype name) and a number of ``lanes``
 (1 for a scalar). Positions, coordinates and sizes are int64 whatever the width
@@ -35,6 +35,7 @@ __all__ = [
     "If",
     "Literal",
     "Load",
+    "Lookup",
     "Parallel",
     "Prefetch",
     "ReduceLanes",
@@ -195,6 +196,16 @@ class Search(Expr):
     begin: Expr
     end: Expr
     value: Expr
+    dtype: str = "int64"
+    lanes: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Lookup(Expr):
+    """``table[index]``, of numbers that are known when the kernel is made."""
+
+    table: tuple[int, ...]
+    index: Expr
     dtype: str = "int64"
     lanes: int = 1
 

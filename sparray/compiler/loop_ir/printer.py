@@ -95,6 +95,11 @@ def _(node: ir.Search) -> str:
     return f"search({node.buffer.name}, {', '.join(parts)})"
 
 
+@print_expression.register
+def _(node: ir.Lookup) -> str:
+    return f"[{', '.join(map(str, node.table))}][{print_expression(node.index)}]"
+
+
 @singledispatch
 def _lines(node: ir.Stmt) -> Iterator[str]:
     raise InternalError(f"expected a statement of the loop IR, got {node!r}")

@@ -261,6 +261,14 @@ class _Checker:
                 self.index("begin", node.begin)
                 self.index("end", node.end)
                 self.index("value", node.value)
+            case ir.Lookup():
+                self.index("index", node.index)
+                _expect(len(node.table) > 0, "a table has no elements")
+                _expect(
+                    all(-(2**63) <= value < 2**63 for value in node.table),
+                    "a table's element does not fit int64",
+                )
+                _expect(_kind(node) == "int64", f"a table of {_kind(node)}, not int64")
             case _:
                 raise InternalError(
                     f"expected an expression of the loop IR, got {node!r}"

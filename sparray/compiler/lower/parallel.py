@@ -107,8 +107,7 @@ def lower_parallel(
     else:
         total = extent_of(statement.index)
     driver = None if walked else _entries_below(statement, ctx)
-    entries = total if driver is None else driver.entries()
-    threads, chunks = _team(statement, total, entries, ctx)
+    threads, chunks = _team(total, _work(statement, total, driver, ctx), ctx)
     with b.parallel("t", chunks, threads) as t:
         ctx.chunk = t
         with task(scope, ctx, iter(lists)) as inside:
@@ -231,14 +230,57 @@ def _step_of(loop: str, index: str) -> int | None:
     return None
 
 
-def _team(
-    statement: Forall, total: ir.Expr, entries: ir.Expr, ctx: Context
-) -> tuple[ir.Var, ir.Var]:
+def _work(
+    statement: Forall, total: ir.Expr, driver: _Driver | None, ctx: Context
+) -> ir.Expr:
+    """Return about how often the innermost statement runs in all.
+
+    That is once for each entry of the operand whose levels the loops walk, or else for
+    each step of the loop, and that for each value of the other indices.
+    """
+    counted: tuple[str, ...] = ()
+    work = total
+    if driver is not None:
+        work = add(driver.entries(), total)
+    else:
+        stored = _stored_below(statement, ctx)
+        if stored is not None:
+            counted = stored.indices
+            work = add(_n_positions(stored, ctx), total)
+    for index in _dense_indices(statement.body, ctx):
+        if index not in counted:
+            work = mul(work, ir.Var(names.extent(index)))
+    return work
+
+
+def _stored_below(statement: Forall, ctx: Context) -> Access | None:
+    """Return a sparse operand whose outermost level is dense along the loop."""
+    for access in accesses(effective_value(statement.body)):
+        if access.tensor not in dict(ctx.problem.operands):
+            continue
+        spec = ctx.spec(access.tensor)
+        levels = spec.format.levels
+        if not levels or not isinstance(levels[0], Locatable) or not levels[0].full:
+            continue
+        if level_index(spec, access, 0) != statement.index:
+            continue
+        if not all(level.full for level in levels):
+            return access
+    return None
+
+
+def _n_positions(access: Access, ctx: Context) -> ir.Expr:
+    """Return the number of positions of an operand's innermost level."""
+    count: ir.Expr = literal(1)
+    for depth in range(n_levels(ctx.spec(access.tensor))):
+        level = ctx.level(access.tensor, depth)
+        count = level.size(ctx.view(access, depth), count)
+    return count
+
+
+def _team(total: ir.Expr, work: ir.Expr, ctx: Context) -> tuple[ir.Var, ir.Var]:
     """Declare how many threads and chunks the loop gets; one of each if it is tiny."""
     b = ctx.builder
-    work = entries if entries == total else add(entries, total)
-    for index in _dense_indices(statement.body, ctx):
-        work = mul(work, ir.Var(names.extent(index)))
     most = add(
         ir.Binary("floordiv", work, literal(WORK_PER_THREAD), "int64"), literal(1)
     )

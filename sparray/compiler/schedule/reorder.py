@@ -64,8 +64,17 @@ class Reorder:
         reduced = set(nest.order) - set(nest.tail)
         first = min(self.order.index(index) for index in reduced)
         prefix, rest = self.order[:first], self.order[first:]
-        # The consumer runs over whole indices, whose parts the producer runs over.
-        tail = wholes(index for index in rest if index not in reduced)
+        # The consumer runs over whole indices, whose parts the producer runs over: but
+        # over the parts that are left, where some stand around both.
+        around = wholes(prefix)
+        late = [index for index in rest if index not in reduced]
+        tail = tuple(
+            dict.fromkeys(
+                part if whole in around else whole
+                for part in late
+                for whole in wholes([part])
+            )
+        )
         old = Access(nest.workspace.name, nest.workspace.indices)
         new = Access(nest.workspace.name, tail)
         # More than one index is for `accumulate` to remove: it is never lowered.

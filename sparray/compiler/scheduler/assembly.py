@@ -16,7 +16,7 @@ from sparray.compiler.levels import (
 )
 from sparray.compiler.lower.append import append_groups, located_prefix
 from sparray.compiler.merge_lattice import lattice
-from sparray.compiler.problem import Problem
+from sparray.compiler.problem import Problem, TensorSpec
 from sparray.compiler.schedule.assemble import Assembly
 from sparray.compiler.scheduler.loop_order import first_reduction
 from sparray.compiler.scheduler.temporaries import (
@@ -24,6 +24,7 @@ from sparray.compiler.scheduler.temporaries import (
     has_blocks,
     is_coordinate_list,
 )
+from sparray.formats.format import Format
 from sparray.formats.level_expression import Quotient
 
 __all__ = [
@@ -185,13 +186,22 @@ def _inherited(
         return None
     for access in dict.fromkeys(accesses(value)):
         spec = problem.specs[access.tensor]
-        if access.indices != target.indices or spec.format != problem.output.format:
+        if _transposed(access, spec, target) != problem.output.format:
             continue
         if not spec.format.unique or spec.index_dtype != problem.output.index_dtype:
             continue
         if _decides_alone(access, value, order, reduced, problem):
             return access.tensor
     return None
+
+
+def _transposed(access: Access, spec: TensorSpec, target: Access) -> Format | None:
+    """Return the format of an operand's buffers with the target's dimensions."""
+    if access.indices == target.indices:
+        return spec.format
+    if sorted(access.indices) != sorted(target.indices):
+        return None
+    return spec.format.permuted([access.indices.index(i) for i in target.indices])
 
 
 def _decides_alone(

@@ -23,6 +23,7 @@ from sparray.compiler.scheduler.loop_order import (
     constraints,
     first_reduction,
 )
+from sparray.compiler.scheduler.ordering import takes_any_order
 from sparray.compiler.scheduler.shape import (
     Shape,
     late_indices,
@@ -118,11 +119,12 @@ def _judge(
 ) -> Candidate | None:
     reduced = frozenset(shape.reduced)
     choice = choose_assembly(shape.merged, order, reduced, problem)
-    if choice.way is None:
+    if choice.way is None or not takes_any_order(order, shape, choice, problem):
         return None
     late = late_indices(order, reduced)
     before = order[: first_reduction(order, reduced)]
-    if set(late) & set(names.wholes(before)):
+    adds_in_place = choice.way is Assembly.INSERT and shape.copies
+    if set(late) & set(names.wholes(before)) and not adds_in_place:
         # Some parts of an index stand before a sum and some in it: a workspace over
         # the index would be emptied for each of the former.
         return None

@@ -260,7 +260,7 @@ def _located_first(
         return
     levels = (Dense(), *[Compressed()] * (format.ndim - 1))
     stored = statistics.positions[access.tensor][-1]
-    for order in permutations(format.order):
+    for order in permutations(format.dimension_order):
         rows = statistics.extents[access.indices[order[0]]]
         if rows <= _ROWS_PER_ENTRY * stored:
             yield replace(spec, format=Format(levels, order))

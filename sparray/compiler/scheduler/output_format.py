@@ -143,4 +143,4 @@ def _shared_format(value: Expr, target: Access, problem: Problem) -> Format | No
     if len(found) > 1 and any(level.bounded for level in format.levels):
         # A level of n entries in m holds one operand's, not two operands' together.
         return None
-    return format if format.is_sorted and format.unique else None
+    return format if format.is_walkable else None

@@ -42,6 +42,7 @@ from sparray.compiler.scheduler.temporaries import (
     temporary_format,
     without_blocks,
 )
+from sparray.compiler.scheduler.unsorted import walked_unsorted
 from sparray.errors import UnsupportedError
 from sparray.formats.format import Format
 from sparray.formats.named import named_format
@@ -218,11 +219,20 @@ def _with_spec(problem: Problem, name: str, spec: TensorSpec) -> Problem:
 
 
 def _sort_operands(planner: _Planner) -> None:
-    """Replace operands whose levels are not ordered by sorted ones."""
+    """Replace operands whose levels are not ordered by sorted ones.
+
+    Not those that a single kernel walks as they are.
+    """
     problem = planner.problem
     read = {access.tensor for access in accesses(problem.assignment.value)}
-    for name, spec in problem.operands:
-        if spec.format.is_sorted or name not in read:
+    unsorted = {
+        name: spec
+        for name, spec in problem.operands
+        if not spec.format.is_sorted and name in read
+    }
+    walked = walked_unsorted(problem, unsorted, planner.statistics)
+    for name, spec in unsorted.items():
+        if name in walked:
             continue
         source = planner.bindings[name]
         if not is_coordinate_list(spec.format):
@@ -265,9 +275,16 @@ def _compute(planner: _Planner, problem: Problem, result: str) -> None:
     value, reductions = split_reductions(problem.assignment.value)
     if _may_split(problem, value, reductions):
         split = planner.branch()
-        _split(split, problem, value, reductions, result)
-        if best is None or split.cost < best.cost:
-            best = split
+        try:
+            _split(split, problem, value, reductions, result)
+        except UnsupportedError:
+            # A part may walk an operand in no order beside a temporary: as a whole the
+            # problem needed no order.
+            if best is None:
+                raise
+        else:
+            if best is None or split.cost < best.cost:
+                best = split
     if best is None:
         raise UnsupportedError(
             "expected an expression that sparray can schedule, got\n"

@@ -62,6 +62,9 @@ def is_coordinate_list(format: Format) -> bool:
     first, *rest = format.levels or (None,)
     if not isinstance(first, PositionIterable) or first.branchless:
         return False
+    if not first.compact:
+        # Its positions are slots, some of them for no entry.
+        return False
     if any(not level.branchless for level in rest):
         return False
     return not rest or not first.unique

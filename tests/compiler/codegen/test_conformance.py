@@ -341,6 +341,20 @@ def search_case(dtype: str) -> None:
     case(b, f"search_{dtype}", [crd, found, N], make)
 
 
+def lookup_case() -> None:
+    """Tables of each width, the smallest and the largest integer among them."""
+    b = Builder(["found", "n"])
+    found = out("found", "int64")
+    tables = [(5, 0, 255), (256, 1, 65535), (65536, 2**32 - 1, 0), (-1, 2**31, -7)]
+    tables += [(-(2**63), 2**63 - 1, 2**32), (5, 0, 255)]
+    for number, table in enumerate(tables):
+        with b.loop("i", literal(0), literal(3)) as i:
+            value = ir.Lookup(table, sub(literal(2), i))
+            b.store(found, add(i, literal(3 * number)), value)
+
+    case(b, "lookup", [found, N], lambda: {"found": np.zeros(18, "int64"), "n": 3})
+
+
 def sort_case(dtype: str) -> None:
     b = Builder(["x", "n"])
     x = out("x", dtype)
@@ -426,6 +440,7 @@ for each, width in VECTORS.items():
     cast_case(each, width)
     update_case(each, width)
     lanes_case(each, width)
+lookup_case()
 for each in ("int32", "int64"):
     search_case(each)
     sort_case(each)

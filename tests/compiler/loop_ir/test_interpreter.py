@@ -30,6 +30,14 @@ def function(*statements: ir.Stmt) -> ir.Function:
             "outside",
         ),
         (
+            ir.Declare(ir.Var("v"), ir.Lookup((4, 5, 6), N)),
+            "element 3 is outside a table of 3",
+        ),
+        (
+            ir.Declare(ir.Var("v"), ir.Lookup((4,), literal(-1))),
+            "element -1 is outside",
+        ),
+        (
             ir.Allocate(ir.Buffer("w", "int8", writable=True), literal(-1)),
             "size of -1",
         ),

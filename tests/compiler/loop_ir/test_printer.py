@@ -36,6 +36,7 @@ def test_function(
         (ir.Select(literal(True), N, N), "select(True, n, n)"),
         (ir.ReduceLanes("add", ir.Load(X, N, 4)), "reduce_add(x[n : 4 lanes])"),
         (ir.Search(X, N, N, N), "search(x, n, n, n)"),
+        (ir.Lookup((3, -1), N), "[3, -1][n]"),
     ],
 )
 def test_expression(node: ir.Expr, text: str) -> None:

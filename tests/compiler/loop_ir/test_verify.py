@@ -160,6 +160,10 @@ BROKEN = {
         value(ir.Search(X, literal(0), N, N)),
         "x holds float64",
     ),
+    "empty table": (value(ir.Lookup((), N)), "a table has no elements"),
+    "wide table": (value(ir.Lookup((2**63,), N)), "element does not fit int64"),
+    "table index": (value(ir.Lookup((1,), ONE)), "index is float64"),
+    "table dtype": (value(ir.Lookup((1,), N, "int32")), "a table of int32, not int64"),
     "loop bound": (function(ir.For(I, ONE, N, block())), "begin is float64"),
     "loop variable dtype": (
         function(ir.For(ir.Var("i", "int32"), literal(0), N, block())),

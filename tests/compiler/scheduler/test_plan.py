@@ -207,3 +207,84 @@ def test_what_a_result_may_be(text, expected):
     other = reordered(type(spec)(format, "float64"), format.order[::-1]).format
     assert can_assemble(other)
     assert (other.levels == format.levels) is expected
+
+
+def arranged(rows=8, columns=24):
+    """A matrix of one entry in every 4 of a column, in groups of 2."""
+    dense = np.kron(np.ones((rows // 4, columns // 4)), np.eye(4))
+    return sp.array(dense, "nmg(1, 4, 2)")
+
+
+def test_unordered_levels_are_walked_as_they_are_beside_dense_operands():
+    a = arranged()
+    assert schedules("ij,jk->ik", a, np.ones((24, 5))) == [
+        "split(k, kq8 kr8).split(i, iq4 ir4).reorder(iq4 kq8 kr8 ir4 j)"
+        ".accumulate().parallelize(iq4).assemble(insert, zeroed)"
+    ]
+    for text, others in (
+        ("ij,j->i", [np.ones(24)]),
+        ("ij,i->j", [np.ones(8)]),
+        ("ij->", []),
+        ("ij,ij->ij", [np.ones((8, 24))]),
+        ("ij,ik,jk->ij", [np.ones((8, 3)), np.ones((24, 3))]),
+        ("ij->ji", []),
+    ):
+        (schedule,) = schedules(text, a, *others)
+        assert "sort" not in schedule
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["y[i,j] = A[i,j] + B[i,j]", "y[i,j] = A[i,j] * B[i,j]", "y[i,k] = A[i,j]*B[k,j]"],
+)
+def test_unordered_levels_are_sorted_where_they_meet_others(text):
+    steps = schedules(text, arranged(), sp.array(np.eye(8, 24), "csr"))
+    assert "sort" in steps
+
+
+def test_a_result_in_order_is_not_made_of_coordinates_in_none():
+    steps = schedules("ij->ij", arranged(), format="csr")
+    assert steps[1] == "sort"
+    assert schedules("ij->ij", arranged(), format="dense") == [
+        "split(j, jq8 jr8).split(i, iq4 ir4).reorder(iq4 jq8 jr8 ir4)"
+        ".parallelize(iq4).assemble(insert, zeroed)"
+    ]
+
+
+def test_hashed_operands_and_lists_are_sorted_still():
+    hashed = sp.array(np.eye(4), "(i, j) -> (i: dense, j: hashed)")
+    assert "sort" in schedules("ij,j->i", hashed, np.ones(4))
+    loose = "(i, j) -> (i: compressed(nonunique, unordered), j: singleton(unordered))"
+    assert "sort" in schedules("ij,j->i", entries(format=loose), VECTOR)
+
+
+def test_an_unordered_unique_level_is_walked_in_a_product():
+    loose = "(i, j) -> (i: dense, j: compressed(unordered))"
+    made = sp.from_coords([[0, 0, 2], [3, 1, 2]], [1.0, 2.0, 4.0], (3, 4), "csr")
+    levels = [{}, {"pos": made.levels[1]["pos"], "crd": np.array([3, 1, 2], "int32")}]
+    turned = sp.from_buffers(loose, (3, 4), levels, np.array([2.0, 1.0, 4.0]))
+    assert len(schedules("ij,jk->ik", turned, np.ones((4, 3)))) == 1
+    assert np.array_equal(turned @ np.arange(4.0), turned.todense() @ np.arange(4.0))
+    # The list workspace of a row is sorted, whatever came into it.
+    other = entries(n=9, per_row=3, shape=(9, 9)).todense()[:, :3].copy()
+    assert len(schedules("ij,jk->ik", sp.array(other), turned, format="csr")) == 1
+    found = sp.array(other) @ turned
+    assert np.array_equal(found.todense(), other @ turned.todense())
+    assert "sort" in schedules("ij->ij", turned, format="csr")
+
+
+def test_a_transposed_pattern_is_inherited():
+    (schedule,) = schedules("ij->ji", CSR, format="csc")
+    assert schedule.endswith("assemble(inherit from A)")
+
+
+def test_a_sum_is_split_off_only_where_the_rest_needs_no_order():
+    loose = "(i) -> (i: compressed(unordered))"
+    levels = [{"pos": np.array([0, 2]), "crd": np.array([3, 1])}]
+    p = sp.from_buffers(loose, (4,), levels, np.array([2.0, 5.0]))
+    q = sp.from_coords([[0, 2]], [1.0, 3.0], (3,), "csf")
+    found = sp.compute("Y[k] = P[k] * Q[j] - P[k]", P=p, Q=q, format="dense")
+    assert np.array_equal(found, [0, 15, 0, 6])
+    a, x, z = arranged(), np.arange(24.0), np.arange(8.0)
+    found = sp.compute("y[i] = A[i,j] * x[j] + z[i]", A=a, x=x, z=z)
+    assert np.array_equal(found, a.todense() @ x + z)

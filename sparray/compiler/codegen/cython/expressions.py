@@ -137,6 +137,12 @@ def _(node: ir.Search, support: Support) -> str:
     return f"sp_search_{element.code}({', '.join(args)})"
 
 
+@expression.register
+def _(node: ir.Lookup, support: Support) -> str:
+    name = support.table(node.table)
+    return f"(<int64_t>{name}[{index_of(node.index, support)}])"
+
+
 def _power_of_two(node: ir.Binary) -> ir.Binary | None:
     """Return a division by a power of two as bit arithmetic, else None.
 

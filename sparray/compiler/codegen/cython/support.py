@@ -4,6 +4,8 @@ Only what is used is declared, so that the C compiler reads little. Every helper
 one name that is valid in C and in Cython alike.
 """
 
+import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from sparray.compiler.codegen.cython.types import (
@@ -14,6 +16,10 @@ from sparray.compiler.codegen.cython.types import (
 from sparray.errors import UnsupportedError
 
 __all__ = ["Helper", "Support"]
+
+
+_NARROW = (("uint8", 2**8), ("uint16", 2**16), ("uint32", 2**32))
+"""Types of constant tables, and where their values end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +94,24 @@ class Support:
             f"ctypedef {c.name} {name}",
         )
 
+    def table(self, values: Sequence[int]) -> str:
+        """Return the name of a constant table, having declared it.
+
+        Its elements are as narrow as the values allow: the table stays in cache beside
+        what a loop streams.
+        """
+        least, most = min(values), max(values)
+        narrow = (name for name, end in _NARROW if least >= 0 and most < end)
+        element = self.scalar(next(narrow, "int64"))
+        listed = ", ".join(map(_c_integer, values))
+        digest = hashlib.sha256(f"{element} {listed}".encode()).hexdigest()[:16]
+        name = f"sp_table_{digest}"
+        return self.define(
+            name,
+            f"static const {element} {name}[] = {{{listed}}};",
+            f"const {element} {name}[{len(values)}]",
+        )
+
     def pointer(self, dtype: str, *, writable: bool) -> str:
         """Return the name of a restrict pointer type, having declared it.
 
@@ -102,3 +126,10 @@ class Support:
             f"typedef {const}{element} *__restrict__ {name};",
             f"ctypedef {element}* {name}",
         )
+
+
+def _c_integer(value: int) -> str:
+    """Return an integer as C reads it; its smallest one is no literal there."""
+    if value == -(2**63):
+        return "-9223372036854775807LL - 1"
+    return f"{value}LL" if abs(value) >= 2**31 else str(value)

@@ -1,0 +1,89 @@
+"""Levels without an order: where loops may walk them as they are."""
+
+from collections.abc import Iterator, Sequence
+
+from sparray.compiler import names
+from sparray.compiler.index_notation.nodes import Access
+from sparray.compiler.index_notation.simplify import accesses
+from sparray.compiler.levels import is_bound_above, level_index
+from sparray.compiler.problem import Problem
+from sparray.compiler.schedule.assemble import Assembly
+from sparray.compiler.scheduler.assembly import Choice, walked_at
+from sparray.compiler.scheduler.loop_order import first_reduction
+from sparray.compiler.scheduler.shape import Shape
+from sparray.formats.level import Locatable
+
+__all__ = ["takes_any_order"]
+
+
+def takes_any_order(
+    order: Sequence[str], shape: Shape, choice: Choice, problem: Problem
+) -> bool:
+    """Tell whether nothing depends on the order in which unordered levels come.
+
+    Parameters
+    ----------
+    order : sequence of str
+        Every loop, outermost first.
+    shape : Shape
+        Of the problem.
+    choice : Choice
+        How the result is assembled.
+    problem : Problem
+        What is computed.
+
+    Notes
+    -----
+    A loop that merges operands needs their coordinates to ascend; one that walks a
+    single operand, and has work where that has entries, does not. A result that is
+    appended to needs it for its ordered levels, unless a list workspace, which is
+    sorted, stands in between. Coordinates that come more than once, and not side by
+    side, are for a result that can have them more than once.
+    """
+    for access, depth in _unordered(shape, problem):
+        spec = problem.specs[access.tensor]
+        index = level_index(spec, access, depth)
+        if is_bound_above(spec, access, depth):
+            # It is searched by halves.
+            return False
+        if not spec.format.levels[depth].unique and problem.output.format.unique:
+            return False
+        values = [shape.merged]
+        if index in shape.reduced:
+            # Each sum has loops of its own.
+            values = [term for term in shape.terms if access in accesses(term)]
+        for value in values:
+            walked, points = walked_at(value, index, problem)
+            if walked != [access] or points != (frozenset(walked),):
+                return False
+        before = order[: first_reduction(order, frozenset(shape.reduced))]
+        if index in before and _is_appended(index, choice, problem):
+            return False
+    return True
+
+
+def _unordered(shape: Shape, problem: Problem) -> Iterator[tuple[Access, int]]:
+    """Yield each level in no order that is walked or searched: access and depth."""
+    for access in dict.fromkeys(accesses(shape.merged)):
+        for depth, level in enumerate(problem.specs[access.tensor].format.levels):
+            if not level.ordered and not isinstance(level, Locatable):
+                yield access, depth
+
+
+def _is_appended(index: str, choice: Choice, problem: Problem) -> bool:
+    """Tell whether an ordered level of the result gets what a loop visits."""
+    if choice.way not in (Assembly.APPEND, Assembly.SCATTER):
+        return False
+    part = names.derived(index)
+    whole = index
+    if isinstance(part, names.Block):
+        whole = part.base
+    elif isinstance(part, names.Diagonal):
+        whole = part.column
+    spec, target = problem.output, problem.assignment.target
+    return any(
+        level.ordered
+        and not isinstance(level, Locatable)
+        and level_index(spec, target, depth) == whole
+        for depth, level in enumerate(spec.format.levels)
+    )
