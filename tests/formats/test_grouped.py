@@ -154,7 +154,7 @@ def test_bad_parameters_are_refused(make, message):
     [
         ("j % 6: permuted, i % 4: grouped(2, 4, 2)", "expected j % 12 above it"),
         ("i % 4: permuted, j % 6: grouped(2, 4, 1)", "blocks of 4, expected i % 4"),
-        ("j % 6: dense, i % 4: grouped(2, 4, 1)", "a permuted one, got grouped"),
+        ("j % 6: dense, i % 4: grouped(2, 4, 1)", "a permuted level, got grouped"),
         ("j % 6: compressed, i % 4: grouped(2, 4, 1)", "that it can arrange"),
     ],
 )
