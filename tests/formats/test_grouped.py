@@ -181,6 +181,21 @@ def test_other_levels_above():
     assert np.array_equal(made @ np.arange(9.0), dense @ np.arange(9.0))
 
 
+def test_slices_of_a_batch():
+    rng = np.random.default_rng(0)
+    dense = np.stack([fitting(rng, (4, 12), 1, 2, 2, share) for share in (0.5, 1.0)])
+    format = (
+        "(i, j, k) -> (i: batch, j // 2: dense, k // 4: dense, k % 4: permuted, "
+        "j % 2: grouped(1, 2, 2))"
+    )
+    made = sp.array(dense, format)
+    assert np.array_equal(made.todense(), dense)
+    again = sp.from_buffers(format, dense.shape, made.levels, made.values)
+    assert np.array_equal(again.to_format("csf").todense(), dense)
+    x = np.arange(12.0)
+    assert np.array_equal(sp.einsum("bij,j->bi", made, x), dense @ x)
+
+
 def test_a_permuted_level_alone():
     dense = np.array([[0.0, 1, 2], [0, 0, 3]])
     made = sp.array(dense, "(i, j) -> (j: permuted, i: compressed)")

@@ -260,6 +260,9 @@ def _stored_below(statement: Forall, ctx: Context) -> Access | None:
             continue
         spec = ctx.spec(access.tensor)
         levels = spec.format.levels
+        if spec.format.batch_ndim:
+            # The sizes of its levels are those of one slice.
+            continue
         if not levels or not isinstance(levels[0], Locatable) or not levels[0].full:
             continue
         if level_index(spec, access, 0) != statement.index:

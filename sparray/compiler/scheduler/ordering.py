@@ -48,18 +48,42 @@ def takes_any_order(
             return False
         if not spec.format.levels[depth].unique and problem.output.format.unique:
             return False
-        values = [shape.merged]
-        if index in shape.reduced:
-            # Each sum has loops of its own.
-            values = [term for term in shape.terms if access in accesses(term)]
-        for value in values:
-            walked, points = walked_at(value, index, problem)
-            if walked != [access] or points != (frozenset(walked),):
-                return False
-        before = order[: first_reduction(order, frozenset(shape.reduced))]
-        if index in before and _is_appended(index, choice, problem):
+        is_early = index in order[: first_reduction(order, frozenset(shape.reduced))]
+        if is_early and _is_appended(index, choice, problem):
+            return False
+        if not is_early and access in accesses(shape.value):
+            # It meets the workspace of what is summed.
+            return False
+        if not _needs_alone(access, index, is_early, shape, problem):
             return False
     return True
+
+
+def _needs_alone(
+    access: Access, index: str, is_early: bool, shape: Shape, problem: Problem
+) -> bool:
+    """Tell whether loops over an index have work where one operand has entries.
+
+    Each sum has loops of its own, in which nothing may be added where it has none.
+    """
+    absence = problem.absence
+    if is_early:
+        rest = absence.without(problem.assignment.value, [access])
+        values, leaves = [shape.merged], absence.is_constant(rest)
+    else:
+        sums = [
+            (term, op)
+            for term, op in zip(shape.terms, shape.ops, strict=True)
+            if access in accesses(term)
+        ]
+        values = [term for term, _ in sums]
+        leaves = all(
+            absence.leaves("", op, absence.without(term, [access])) for term, op in sums
+        )
+    return leaves and all(
+        walked_at(value, index, problem) == ([access], (frozenset([access]),))
+        for value in values
+    )
 
 
 def _unordered(shape: Shape, problem: Problem) -> Iterator[tuple[Access, int]]:

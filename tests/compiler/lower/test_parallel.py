@@ -33,3 +33,8 @@ def test_the_indices_of_the_entries_do_not_count_again():
     assert line.count("n_j") == 1
     line = team("ell", "y[i,j] = A[i,k] * x[k,j]")
     assert line.count("n_j") == 1
+
+
+def test_slices_are_not_counted_by_the_buffers_of_one():
+    line = team("(i, j, k) -> (i: batch, j: dense, k: compressed)", "y[i] = A[i,j,k]")
+    assert "pos" not in line

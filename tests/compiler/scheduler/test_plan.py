@@ -288,3 +288,31 @@ def test_a_sum_is_split_off_only_where_the_rest_needs_no_order():
     a, x, z = arranged(), np.arange(24.0), np.arange(8.0)
     found = sp.compute("y[i] = A[i,j] * x[j] + z[i]", A=a, x=x, z=z)
     assert np.array_equal(found, a.todense() @ x + z)
+
+
+LOOSE = "(i) -> (i: compressed(unordered))"
+
+
+def loose_vector(fill_value=0):
+    levels = [{"pos": np.array([0, 2]), "crd": np.array([1, 0])}]
+    return sp.from_buffers(LOOSE, (3,), levels, np.array([3.0, 5.0]), fill_value)
+
+
+def test_a_workspace_in_order_does_not_meet_an_operand_in_none():
+    p = sp.array(np.array([[1.0, 0], [0, 0], [0, 2]]), "csr")
+    q = loose_vector()
+    text = "Y[l] = P[k,l] * relu(Q[l])"
+    found = sp.compute(text, P=sp.array(p.todense().T.copy(), "csr"), Q=q, format="csf")
+    assert np.array_equal(found.todense(), p.todense().sum(1) * q.todense())
+    assert found.to_coords()[0].tolist() == [[0]]
+
+
+def test_what_is_not_stored_counts_where_it_is_no_zero():
+    q = loose_vector(fill_value=2)
+    ones = sp.array(np.ones((4, 3)), "csr")
+    assert sp.compute("Y = Q[i]", Q=q) == 10
+    assert np.array_equal(
+        sp.compute("Y[i] = sum(j, Q[j])*R[i]", Q=q, R=np.ones(2)), [10, 10]
+    )
+    found = sp.compute("Y[i] = P[i,j] * Q[j]", P=ones, Q=q)
+    assert np.array_equal(found, np.full(4, 10.0))
