@@ -51,7 +51,7 @@ def readme_command(name: str) -> str:
 
 def test_ci_runs_the_test_command_of_the_readme():
     assert "readme_command.py test" in CI
-    assert readme_command("test").endswith('python -m pytest -m "not slow"')
+    assert readme_command("test").endswith('python -m pytest -n auto -m "not slow"')
 
 
 @pytest.mark.parametrize("name", ["demo", "test"])
