@@ -166,9 +166,11 @@ MADE = {
 }
 
 
+# Each format in one dtype: each dtype of a conversion costs a compilation.
 @pytest.mark.slow
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("source", NAMES)
+@pytest.mark.parametrize(
+    ("source", "dtype"), zip(NAMES, itertools.cycle(DTYPES), strict=False)
+)
 def test_by_kernels_between_all_formats(source, dtype):
     with compiled_road():
         check_round_trips(source, random_dense(DTYPES[dtype]))
