@@ -60,7 +60,9 @@ def test_operands_in_no_order(seed):
     refusal(random_question(seed, unordered=True), check_stages)
 
 
-@pytest.mark.xfail(reason="seed 1265659: products of infinite complex fill values")
+@pytest.mark.xfail(
+    reason="seed 1265659: products of infinite complex fill values", strict=False
+)
 @pytest.mark.slow
 @settings(max_examples=1000)
 @given(seed=st.integers(0, 2**63 - 1))
@@ -69,7 +71,8 @@ def test_operands_in_no_order_many(seed):
 
 
 @pytest.mark.xfail(
-    reason="seed 93066: the maximum of products of bools, none of which is stored"
+    reason="seed 93066: the maximum of products of bools, none of which is stored",
+    strict=False,
 )
 @pytest.mark.slow
 @settings(max_examples=3000)
@@ -84,7 +87,9 @@ def test_every_stage_agrees_with_dense_numpy_in_slices(seed):
     refusal(batched_question(seed), check_stages)
 
 
-@pytest.mark.xfail(reason="seed 128: an infinite fill value times one that annihilates")
+@pytest.mark.xfail(
+    reason="seed 128: an infinite fill value times one that annihilates", strict=False
+)
 @pytest.mark.slow
 @settings(max_examples=1500)
 @given(seed=st.integers(0, 2**63 - 1))
