@@ -207,87 +207,16 @@ _LAZY = {
     "load": "sparray.io.kinds",
     "save": "sparray.io.kinds",
     "spy": "sparray.view.spy",
-    **dict.fromkeys(
-        (
-            "abs",
-            "acos",
-            "acosh",
-            "add",
-            "asin",
-            "asinh",
-            "atan",
-            "atan2",
-            "atanh",
-            "bitwise_and",
-            "bitwise_invert",
-            "bitwise_left_shift",
-            "bitwise_or",
-            "bitwise_right_shift",
-            "bitwise_xor",
-            "ceil",
-            "conj",
-            "copysign",
-            "cos",
-            "cosh",
-            "divide",
-            "equal",
-            "exp",
-            "exp2",
-            "expm1",
-            "floor",
-            "floor_divide",
-            "greater",
-            "greater_equal",
-            "hypot",
-            "imag",
-            "isfinite",
-            "isinf",
-            "isnan",
-            "less",
-            "less_equal",
-            "log",
-            "log10",
-            "log1p",
-            "log2",
-            "logaddexp",
-            "logical_and",
-            "logical_not",
-            "logical_or",
-            "logical_xor",
-            "maximum",
-            "minimum",
-            "multiply",
-            "negative",
-            "nextafter",
-            "not_equal",
-            "positive",
-            "pow",
-            "real",
-            "reciprocal",
-            "relu",
-            "remainder",
-            "round",
-            "sign",
-            "signbit",
-            "sin",
-            "sinh",
-            "sqrt",
-            "square",
-            "subtract",
-            "tan",
-            "tanh",
-            "trunc",
-        ),
-        "sparray.functions.elementwise",
-    ),
 }
 
 
 def __getattr__(name: str) -> Any:
     if name == "io":
         return import_module("sparray.io")
-    if name in _LAZY:
-        return getattr(import_module(_LAZY[name]), name)
+    if name in __all__:
+        # What is neither here nor in the table is a function of each element.
+        module = _LAZY.get(name, "sparray.functions.elementwise")
+        return getattr(import_module(module), name)
     raise AttributeError(f"module 'sparray' has no attribute {name!r}")
 
 

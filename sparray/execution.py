@@ -242,18 +242,16 @@ class Runner:
         made: Sequence[npt.NDArray[Any]],
         extents: Sequence[int],
     ) -> None:
-        from sparray.compiler.loop_ir.interpreter import run
+        from sparray.compiler.loop_ir.interpreter import run_named
 
-        (function,) = (f for f in self.spec.functions if f.name == name)
         taken: list[Any] = []
         for operand in operands:
             taken += slice_lengths(
                 operand.format, operand.shape, operand._levels, operand.values
             )
             taken += buffers(operand)
-        given: list[Any] = [*taken, *made, *extents, num_threads()]
-        parameters = [parameter.name for parameter in function.parameters]
-        run(function, dict(zip(parameters, given, strict=True)))
+        given = [*taken, *made, *extents, num_threads()]
+        run_named(self.spec.functions, name, given)
 
 
 class PlanRunner:
@@ -308,8 +306,8 @@ class PlanRunner:
                 raise InternalError("expected a kernel for each kernel step")
             given = [arrays[name] for name in step.operands]
             sizes = _extents(runner, given, extents)
-            fresh = step.operands[0] in made if len(given) == 1 else False
-            arrays[step.result] = runner.run(given, sizes, owned=fresh)
+            owned = set(step.operands) <= made
+            arrays[step.result] = runner.run(given, sizes, owned=owned)
         result = arrays[names.OUTPUT]
         if not isinstance(result, Stored):
             raise InternalError("expected the plan's last step to make its result")

@@ -169,12 +169,14 @@ class SortCall:
         starts = _to_offsets(offsets)
         shares, scratch, total = _tasks(starts, chunks * _TASKS_PER_THREAD)
         made = [empty(total, self.spec.made) for _ in self.coords]
-        moved = empty(total, self.values.dtype)
-        self._call("scatter", [*self.coords, self.values, *made, moved, offsets], sizes)
+        values = self.values.view(self.spec.values("A").dtype)
+        moved = empty(total, values.dtype)
+        self._call("scatter", [*self.coords, values, *made, moved, offsets], sizes)
         sizes = (len(scratch), len(layout.digits), 2**layout.digit_bits)
         digits = (starts, shares, scratch, layout.digits)
         self._call(names.FILL, [*made, moved, *digits], sizes)
-        return [_without_scratch(crd, n) for crd in made], _without_scratch(moved, n)
+        moved = _without_scratch(moved, n).view(self.values.dtype)
+        return [_without_scratch(crd, n) for crd in made], moved
 
     def _call(
         self, name: str, arrays: Sequence[npt.NDArray[Any]], sizes: Sequence[int]
@@ -189,20 +191,10 @@ class SortCall:
             )
 
     def _interpret(self, name: str, given: Sequence[Any]) -> None:
-        from sparray.compiler.loop_ir.interpreter import run
+        from sparray.compiler.loop_ir.interpreter import run_named
 
-        (function,) = (f for f in self.spec.functions if f.name == name)
         flat = [g.reshape(-1) if isinstance(g, np.ndarray) else g for g in given]
-        parameters = [parameter.name for parameter in function.parameters]
-        bound = dict(zip(parameters, flat, strict=True))
-        for values in (names.values("A"), names.values(names.OUTPUT)):
-            if values in bound and bound[values].dtype != self._moved_as:
-                bound[values] = bound[values].view(self._moved_as)
-        run(function, bound)
-
-    @property
-    def _moved_as(self) -> np.dtype[Any]:
-        return np.dtype(self.spec.values("A").dtype)
+        run_named(self.spec.functions, name, flat)
 
 
 def _without_scratch(array: npt.NDArray[Any], n: int) -> npt.NDArray[Any]:

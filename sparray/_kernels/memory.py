@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sparray._kernels.sizes import size_setting
-from sparray.errors import KernelMemoryError, SettingError
+from sparray.errors import KernelMemoryError
 
 __all__ = ["empty", "release_memory", "zeros"]
 
@@ -42,15 +42,7 @@ def empty(size: int, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
     SettingError
         If ``SPARRAY_REUSE_SIZE`` is not a size.
     """
-    made = np.dtype(dtype)
-    try:
-        if blocks is None or size * made.itemsize < _LEAST_BYTES:
-            return np.empty(size, made)
-        return np.frombuffer(_block(size * made.itemsize), made)
-    except SettingError:
-        raise
-    except (MemoryError, ValueError, OverflowError) as error:
-        raise _too_large(size, made) from error
+    return _array(size, np.dtype(dtype), zeroed=False)
 
 
 def zeros(size: int, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
@@ -63,19 +55,7 @@ def zeros(size: int, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
     SettingError
         If ``SPARRAY_REUSE_SIZE`` is not a size.
     """
-    made = np.dtype(dtype)
-    try:
-        if blocks is None or size * made.itemsize < _LEAST_BYTES:
-            return np.zeros(size, made)
-        block = _block(size * made.itemsize)
-        array: npt.NDArray[Any] = np.frombuffer(block, made)
-        if not block.fresh:
-            array.fill(0)
-        return array
-    except SettingError:
-        raise
-    except (MemoryError, ValueError, OverflowError) as error:
-        raise _too_large(size, made) from error
+    return _array(size, np.dtype(dtype), zeroed=True)
 
 
 def release_memory() -> int:
@@ -99,14 +79,21 @@ def release_memory() -> int:
     return released
 
 
-def _block(n_bytes: int) -> Any:
-    if not _Setting.is_set:
+def _array(size: int, dtype: np.dtype[Any], *, zeroed: bool) -> npt.NDArray[Any]:
+    n_bytes = size * dtype.itemsize
+    is_large = blocks is not None and n_bytes >= _LEAST_BYTES
+    if is_large and not _Setting.is_set:
         blocks.set_limit(size_setting("SPARRAY_REUSE_SIZE", _DEFAULT_LIMIT))
         _Setting.is_set = True
-    return blocks.Block(n_bytes)
-
-
-def _too_large(size: int, dtype: np.dtype[Any]) -> KernelMemoryError:
-    return KernelMemoryError(
-        f"result: expected {size} elements of {dtype} to fit in memory"
-    )
+    try:
+        if not is_large:
+            return np.zeros(size, dtype) if zeroed else np.empty(size, dtype)
+        block = blocks.Block(n_bytes)
+    except (MemoryError, ValueError, OverflowError) as error:
+        raise KernelMemoryError(
+            f"result: expected {size} elements of {dtype} to fit in memory"
+        ) from error
+    array: npt.NDArray[Any] = np.frombuffer(block, dtype)
+    if zeroed and not block.fresh:
+        array.fill(0)
+    return array

@@ -27,6 +27,7 @@ __all__ = [
     "slice_begin",
     "slice_length",
     "values",
+    "whole",
     "wholes",
 ]
 
@@ -129,6 +130,14 @@ def completed(bound: Collection[str]) -> frozenset[str]:
                 known.add(whole)
                 changed = True
     return frozenset(known)
+
+
+def whole(index: str) -> str:
+    """Return the index that a loop's index is a part of; itself if it is no part."""
+    part = derived(index)
+    if isinstance(part, Block):
+        return part.base
+    return part.column if isinstance(part, Diagonal) else index
 
 
 def wholes(indices: Iterable[str]) -> tuple[str, ...]:

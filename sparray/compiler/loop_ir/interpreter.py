@@ -4,7 +4,7 @@ Slow and strict. What C would leave undefined is an error here: an index outside
 buffer, two parallel tasks that touch one element, a size below 0.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import singledispatch
 from typing import Any
@@ -17,11 +17,26 @@ from sparray.compiler.loop_ir.dtypes import dtype_kind, numpy_dtype
 from sparray.compiler.loop_ir.operators import INDEX_OPERATORS, OPERATORS, REAL_RESULTS
 from sparray.errors import InternalError, UnsupportedError
 
-__all__ = ["run"]
+__all__ = ["run", "run_named"]
 
 Array = npt.NDArray[Any]
 # A NumPy scalar, or an array of one element per lane.
 Value = Any
+
+
+def run_named(
+    functions: Sequence[ir.Function], name: str, arguments: Sequence[Any]
+) -> None:
+    """Run the function of a name, with arguments in the order of its parameters.
+
+    Raises
+    ------
+    InternalError, UnsupportedError
+        As `run` does.
+    """
+    (function,) = (each for each in functions if each.name == name)
+    parameters = [parameter.name for parameter in function.parameters]
+    run(function, dict(zip(parameters, arguments, strict=True)))
 
 
 def run(

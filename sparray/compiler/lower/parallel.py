@@ -199,25 +199,31 @@ class _Driver:
 
 
 def _entries_below(statement: Forall, ctx: Context) -> _Driver | None:
+    for access, step in _dense_along(statement, ctx):
+        for second in ctx.spec(access.tensor).format.levels[1:2]:
+            if isinstance(second, PositionIterable) and "pos" in second.roles:
+                return _Driver(access, step, ctx)
+    return None
+
+
+def _dense_along(statement: Forall, ctx: Context) -> Iterator[tuple[Access, int]]:
+    """Yield the operands whose outermost level is dense along a loop.
+
+    Each with how many of the level's coordinates a step of the loop has. Not batches:
+    the buffers and sizes of their levels are those of one slice.
+    """
     for access in accesses(effective_value(statement.body)):
-        if (
-            access.tensor not in dict(ctx.problem.operands)
-            or n_levels(ctx.spec(access.tensor)) < 2
-        ):
+        if access.tensor not in dict(ctx.problem.operands):
             continue
         spec = ctx.spec(access.tensor)
-        if spec.format.batch_ndim:
-            # Its ``pos`` counts the entries of one slice.
+        levels = spec.format.levels
+        if spec.format.batch_ndim or not levels:
             continue
-        first, second = spec.format.levels[:2]
-        if not isinstance(first, Locatable) or not first.full:
+        if not isinstance(levels[0], Locatable) or not levels[0].full:
             continue
         step = _step_of(statement.index, level_index(spec, access, 0))
-        if step is None:
-            continue
-        if isinstance(second, PositionIterable) and "pos" in second.roles:
-            return _Driver(access, step, ctx)
-    return None
+        if step is not None:
+            yield access, step
 
 
 def _step_of(loop: str, index: str) -> int | None:
@@ -255,19 +261,9 @@ def _work(
 
 def _stored_below(statement: Forall, ctx: Context) -> Access | None:
     """Return a sparse operand whose outermost level is dense along the loop."""
-    for access in accesses(effective_value(statement.body)):
-        if access.tensor not in dict(ctx.problem.operands):
-            continue
-        spec = ctx.spec(access.tensor)
-        levels = spec.format.levels
-        if spec.format.batch_ndim:
-            # The sizes of its levels are those of one slice.
-            continue
-        if not levels or not isinstance(levels[0], Locatable) or not levels[0].full:
-            continue
-        if level_index(spec, access, 0) != statement.index:
-            continue
-        if not all(level.full for level in levels):
+    for access, step in _dense_along(statement, ctx):
+        levels = ctx.spec(access.tensor).format.levels
+        if step == 1 and not all(level.full for level in levels):
             return access
     return None
 

@@ -179,11 +179,9 @@ def _walks_parts(late: list[str], shape: Shape, problem: Problem) -> bool:
         if spec is None:
             continue
         for depth in range(n_levels(spec)):
-            part = names.derived(level_index(spec, access, depth))
-            if part is None or not is_walked(spec, access, depth):
-                continue
-            whole = part.base if isinstance(part, names.Block) else part.column
-            if whole in late:
+            index = level_index(spec, access, depth)
+            whole = names.whole(index)
+            if whole != index and whole in late and is_walked(spec, access, depth):
                 return True
     return False
 

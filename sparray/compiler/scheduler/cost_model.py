@@ -124,7 +124,7 @@ def _branch(expr: Expr, index: str, problem: Problem, statistics: Statistics) ->
     present = [
         part
         for part, child in zip(parts, expr.operands, strict=True)
-        if any(_whole(index) in access.indices for access in accesses(child))
+        if any(names.whole(index) in access.indices for access in accesses(child))
     ]
     return min(extent, sum(present)) if present else extent
 
@@ -149,14 +149,6 @@ def _stored(
         else:
             length = min(length, statistics.fibre(access, depth))
     return length
-
-
-def _whole(index: str) -> str:
-    """Return the index that a loop's index is a part of."""
-    part = names.derived(index)
-    if isinstance(part, names.Block):
-        return part.base
-    return part.column if isinstance(part, names.Diagonal) else index
 
 
 def _distinct(
@@ -218,7 +210,7 @@ def nest_cost(
     target = problem.assignment.target
     contiguous = True
     for access in (*accesses(value), target):
-        if _whole(innermost.index) not in access.indices:
+        if names.whole(innermost.index) not in access.indices:
             continue
         spec = problem.specs[access.tensor]
         format = spec.format

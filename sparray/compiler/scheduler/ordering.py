@@ -98,12 +98,7 @@ def _is_appended(index: str, choice: Choice, problem: Problem) -> bool:
     """Tell whether an ordered level of the result gets what a loop visits."""
     if choice.way not in (Assembly.APPEND, Assembly.SCATTER):
         return False
-    part = names.derived(index)
-    whole = index
-    if isinstance(part, names.Block):
-        whole = part.base
-    elif isinstance(part, names.Diagonal):
-        whole = part.column
+    whole = names.whole(index)
     spec, target = problem.output, problem.assignment.target
     return any(
         level.ordered
