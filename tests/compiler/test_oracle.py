@@ -35,6 +35,9 @@ FOUND = {
     50397: "a factor in blocks along an index whose loop stands in a sum",
     205531269097215488: "a sum over a diagonal's columns without its rows",
 }
+FOUND_EVERY_DTYPE = {
+    1493: "the dtype of a product that an absent factor makes 0",
+}
 FOUND_UNORDERED = {
     40172: "an operand in no order beside a workspace in order",
     40613: "an operand in no order in a sum that its fill value adds to",
@@ -100,6 +103,11 @@ def test_every_stage_agrees_with_dense_numpy_in_slices_many(seed):
 @pytest.mark.parametrize("seed", FOUND, ids=lambda seed: f"{seed}")
 def test_problems_that_were_wrong_once(seed):
     assert refusal(random_question(seed), check_stages) is None
+
+
+@pytest.mark.parametrize("seed", FOUND_EVERY_DTYPE, ids=lambda seed: f"{seed}")
+def test_problems_of_every_dtype_that_were_wrong_once(seed):
+    assert refusal(random_question(seed, every_dtype=True), check_stages) is None
 
 
 @pytest.mark.parametrize("seed", FOUND_UNORDERED, ids=lambda seed: f"{seed}")

@@ -22,6 +22,7 @@ from sparray.compiler.index_notation.traversal import (
     free_indices,
     substitute,
 )
+from sparray.compiler.loop_ir.dtypes import numpy_dtype
 from sparray.compiler.loop_ir.operators import Operator, operator
 from sparray.errors import DTypeError, InternalError
 
@@ -106,7 +107,7 @@ def _(expr: Apply) -> Expr:
 
 
 def simplify_typed(expr: Expr, dtypes: Mapping[str, str]) -> Expr:
-    """Simplify where that changes the dtype of no part, but for a literal 0.
+    """Simplify where that changes the dtype of no part.
 
     Parameters
     ----------
@@ -134,14 +135,17 @@ def simplify_typed(expr: Expr, dtypes: Mapping[str, str]) -> Expr:
         made = _reduce_once(expr)
     else:
         return expr
-    return made if is_zero(made) or _agree(made, expr, dtypes) else expr
-
-
-def _agree(made: Expr, expr: Expr, dtypes: Mapping[str, str]) -> bool:
     try:
-        return result_dtype(made, dtypes) == result_dtype(expr, dtypes)
+        wanted, got = result_dtype(expr, dtypes), result_dtype(made, dtypes)
     except DTypeError:
-        return False
+        return made if is_zero(made) else expr
+    if got == wanted:
+        return made
+    return _zero_of(wanted) if is_zero(made) else expr
+
+
+def _zero_of(dtype: str) -> Literal:
+    return Literal(False if dtype == "bool" else numpy_dtype(dtype).type(0))
 
 
 def _reduce_once(expr: Reduce) -> Expr:
