@@ -1,5 +1,6 @@
 """Expressions in index notation as functions: einsum and compute."""
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -16,6 +17,12 @@ from sparray.expression import (
 from sparray.formats.coordinates import as_dtype
 from sparray.formats.format import Format
 from sparray.formats.named import as_format
+from sparray.programs import (
+    evaluate_program,
+    is_program,
+    output_formats,
+    parsed_program,
+)
 from sparray.results import wrap_result
 from sparray.sparse_array import SparseArray
 
@@ -103,26 +110,30 @@ def compute(
     *,
     format: str | Format | None = None,
     missing: Literal["zero", "fill"] = "zero",
+    outputs: Sequence[str] | None = None,
     **operands: Any,
-) -> Operand:
-    """Compute an assignment in index notation as one fused kernel.
+) -> Operand | tuple[Operand, ...]:
+    """Compute an assignment in index notation as one fused kernel; or several of them.
 
     Parameters
     ----------
     expression : str
         ``"C[i,j] = A[i,k] * B[k,j] + D[i,j]"``. An index that the left side lacks is
-        summed within its own additive term.
+        summed within its own additive term. Several statements are separated by ``;``
+        or stand on lines of their own: each may read what the ones before it assign.
     format : str or Format, optional
-        Of the result; inferred by default.
+        Of the result, the only one; inferred by default.
     missing : {"zero", "fill"}
         As for `einsum`.
+    outputs : sequence of str, optional
+        Which tensors to return; the last statement's by default.
     **operands
-        Each tensor of the right side, by name.
+        Each tensor that is read and not assigned, by name.
 
     Returns
     -------
     SparseArray or ndarray
-        As `einsum`.
+        As `einsum`; a tuple of them if ``outputs`` are named.
 
     Raises
     ------
@@ -137,12 +148,32 @@ def compute(
     >>> A = sp.array([[0.0, 2.0], [3.0, 0.0]], format="csr")
     >>> sp.compute("y[i] = A[i,j] * x[j] + b[i]", A=A, x=[1.0, 10.0], b=[0.5, 0.5])
     array([20.5,  3.5])
+    >>> sp.compute("z[i] = A[i,j] * x[j]; s = max(i, z[i])", A=A, x=[1.0, 10.0])
+    array(20.)
     """
+    if outputs is not None or is_program(expression):
+        return _compute_program(expression, operands, outputs, format, missing)
     parsed = assignment_expression(expression, missing)
     given = [as_operand(name, value) for name, value in _by_name(parsed, operands)]
     return wrap_result(
         evaluate_expression(parsed, given, _format(parsed, format)), SparseArray
     )
+
+
+def _compute_program(
+    text: str,
+    named: dict[str, Any],
+    outputs: Sequence[str] | None,
+    format: str | Format | None,
+    missing: str,
+) -> Operand | tuple[Operand, ...]:
+    program = parsed_program(text, outputs)
+    given = {name: as_operand(name, value) for name, value in named.items()}
+    results = evaluate_program(
+        program, given, output_formats(program, format), missing=missing
+    )
+    made = tuple(wrap_result(result, SparseArray) for result in results)
+    return made[0] if outputs is None else made
 
 
 def _by_name(expression: Expression, named: dict[str, Any]) -> list[tuple[str, Any]]:

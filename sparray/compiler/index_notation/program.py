@@ -10,7 +10,7 @@ not run over the same extent.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sparray.compiler.index_notation.nodes import Access, Assignment
 from sparray.compiler.index_notation.printer import print_access, print_assignment
@@ -19,7 +19,7 @@ from sparray.compiler.index_notation.traversal import accesses
 from sparray.compiler.index_notation.verify import Shapes, index_extents, verify
 from sparray.errors import ExpressionError, ShapeError
 
-__all__ = ["Program", "live_statements", "print_program", "verify_program"]
+__all__ = ["Program", "live_statements", "verify_program"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +32,19 @@ class Program:
         Each target is assigned once.
     outputs : tuple of str
         Targets that are results, in the order in which they are returned.
+    text : str
+        The statements, one per line, which parse back to it. It tells programs apart
+        that differ in the type of a number alone, as nodes do not.
     """
 
     statements: tuple[Assignment, ...]
     outputs: tuple[str, ...]
+    text: str = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Print the statements once."""
+        text = "\n".join(map(print_assignment, self.statements))
+        object.__setattr__(self, "text", text)
 
     @property
     def operands(self) -> tuple[str, ...]:
@@ -47,11 +56,6 @@ class Program:
             for access in accesses(statement.value)
         )
         return tuple(dict.fromkeys(name for name in read if name not in made))
-
-
-def print_program(program: Program) -> str:
-    """Print a program, a statement per line; the text parses back to it."""
-    return "\n".join(map(print_assignment, program.statements))
 
 
 def verify_program(program: Program, shapes: Shapes | None = None) -> None:
