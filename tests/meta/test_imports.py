@@ -21,6 +21,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "sparray.sorting",
         "sparray.filler",
         "sparray.dispatch",
+        "sparray.programs",
     ),
     (
         "sparray.results",
