@@ -29,6 +29,7 @@ from sparray.filler import Filler
 from sparray.formats.packing import (
     LevelBuffers,
     pack_coordinates,
+    prepare_levels,
     unpack_coordinates,
 )
 from sparray.formats.slices import slice_lengths
@@ -120,7 +121,25 @@ class Runner:
             self._call(names.FILL, operands, [values], extents)
             format = self.output.format
             return Stored(format, shape, source._levels, values, fill)
+        if self.way is Assembly.PLACE:
+            return self._place(operands, extents, shape)
         return self._run_two_phases(operands, extents, shape, owned)
+
+    def _place(
+        self,
+        operands: Sequence[Operand],
+        extents: Sequence[int],
+        shape: tuple[int, ...],
+    ) -> Stored:
+        """Make the levels with nothing stored, then insert every entry."""
+        format = self.output.format
+        levels, n_positions = prepare_levels(format, shape, self.output.index_dtype)
+        # What is stored nowhere is never visible, unless it stands beside entries.
+        fill = self.filler.fill(operands)
+        values = self._allocate(n_positions, 0 if format.hides else fill, True)
+        made = [buffer for level in levels for buffer in level.values()]
+        self._call(names.FILL, operands, [*made, values], extents)
+        return Stored(format, shape, levels, values, fill)
 
     def _allocate(self, size: int, fill: Any, filled: bool) -> npt.NDArray[Any]:
         if filled and fill == 0:

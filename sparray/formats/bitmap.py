@@ -12,7 +12,15 @@ from sparray.compiler.loop_ir.builder import add, literal, mul
 from sparray.errors import InvalidBufferError
 from sparray.formats.buffers import check_flat, take_buffers
 from sparray.formats.grid import Grid
-from sparray.formats.level import IntArray, LevelView, Located, Packed, Per, Unpacked
+from sparray.formats.level import (
+    IntArray,
+    LevelView,
+    Located,
+    Packed,
+    Per,
+    Prepared,
+    Unpacked,
+)
 
 __all__ = ["Bitmap"]
 
@@ -45,8 +53,19 @@ class Bitmap(Grid):
         return Located(position, view.read("mask", position))
 
     def insert(self, view: LevelView, parent: ir.Expr, coordinate: ir.Expr) -> Located:
-        position = add(mul(parent, view.extent), coordinate)
-        return Located(position, setup=(view.store("mask", position, literal(True)),))
+        position = ir.Var(view.fresh("slot"))
+        setup = (
+            ir.Declare(position, add(mul(parent, view.extent), coordinate)),
+            view.store("mask", position, literal(True)),
+        )
+        return Located(position, setup=setup)
+
+    def prepare(
+        self, n_parents: int, extent: int, index_dtype: npt.DTypeLike
+    ) -> Prepared:
+        # Named, not super(): a slotted dataclass is another class than its body's.
+        n_positions = Grid.prepare(self, n_parents, extent, index_dtype).n_positions
+        return Prepared({"mask": np.zeros(n_positions, dtype=np.bool_)}, n_positions)
 
     def pack(
         self,
@@ -56,7 +75,6 @@ class Bitmap(Grid):
         extent: int,
         index_dtype: npt.DTypeLike,
     ) -> Packed:
-        # Named, not super(): a slotted dataclass is another class than its body's.
         grid = Grid.pack(self, parents, coordinates, n_parents, extent, index_dtype)
         mask = np.zeros(grid.n_positions, dtype=np.bool_)
         mask[grid.positions] = True

@@ -13,19 +13,20 @@ from sparray.formats.buffers import take_buffers
 from sparray.formats.level import (
     Bounds,
     CoordinateIterable,
-    Insertable,
     IntArray,
     LevelView,
     Locatable,
     Located,
     Packed,
+    Preparable,
+    Prepared,
     Unpacked,
 )
 
 __all__ = ["Grid"]
 
 
-class Grid(CoordinateIterable, Locatable, Insertable):
+class Grid(CoordinateIterable, Locatable, Preparable):
     """A level whose position for parent ``q`` and coordinate ``i`` is arithmetic.
 
     It is ``q * extent + i``, whether anything is stored there or not.
@@ -45,6 +46,11 @@ class Grid(CoordinateIterable, Locatable, Insertable):
     def size(self, view: LevelView, parent_size: ir.Expr) -> ir.Expr:
         return mul(parent_size, view.extent)
 
+    def prepare(
+        self, n_parents: int, extent: int, index_dtype: npt.DTypeLike
+    ) -> Prepared:
+        return Prepared({}, self._n_positions(n_parents, extent))
+
     def pack(
         self,
         parents: npt.NDArray[np.int64],
@@ -53,13 +59,17 @@ class Grid(CoordinateIterable, Locatable, Insertable):
         extent: int,
         index_dtype: npt.DTypeLike,
     ) -> Packed:
+        n_positions = self._n_positions(n_parents, extent)
+        return Packed({}, parents * extent + coordinates, n_positions)
+
+    def _n_positions(self, n_parents: int, extent: int) -> int:
         n_positions = n_parents * extent
         if n_positions > sys.maxsize:
             raise KernelMemoryError(
                 f"{self.name} level: expected a number of positions below 2**63, "
                 f"got {n_parents} * {extent}"
             )
-        return Packed({}, parents * extent + coordinates, n_positions)
+        return n_positions
 
     def unpack(
         self, buffers: Mapping[str, IntArray], n_parents: int, extent: int

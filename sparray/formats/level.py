@@ -38,6 +38,8 @@ __all__ = [
     "Packed",
     "Per",
     "PositionIterable",
+    "Preparable",
+    "Prepared",
     "Searchable",
     "Sliced",
     "Unpacked",
@@ -150,6 +152,22 @@ class Packed:
 
     buffers: dict[str, IntArray]
     positions: npt.NDArray[np.int64]
+    n_positions: int
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A level made before its entries are known.
+
+    Attributes
+    ----------
+    buffers : dict of str to ndarray
+        The level's buffers.
+    n_positions : int
+        Number of positions of the level, used or not.
+    """
+
+    buffers: dict[str, IntArray]
     n_positions: int
 
 
@@ -422,6 +440,24 @@ class Insertable(Level):
         """Return the position at which to write a coordinate, made if there is none.
 
         ``found`` is None: after the setup statements the coordinate is stored.
+        """
+        raise NotImplementedError
+
+
+class Preparable(Insertable):
+    """A level that has room for every entry before any of them is known."""
+
+    __slots__ = ()
+
+    def prepare(
+        self, n_parents: int, extent: int, index_dtype: npt.DTypeLike
+    ) -> Prepared:
+        """Make the level's buffers with nothing stored.
+
+        Raises
+        ------
+        MemoryError
+            If the level has more positions than can be counted.
         """
         raise NotImplementedError
 

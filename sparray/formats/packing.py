@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from sparray.errors import (
     FormatError,
+    InternalError,
     InvalidBufferError,
     KernelMemoryError,
     PatternError,
@@ -20,7 +21,14 @@ from sparray.errors import (
 from sparray.formats.buffers import INDEX_DTYPES, check_flat
 from sparray.formats.coordinates import as_dtype, differs, equal_neighbours, sort_order
 from sparray.formats.format import Format
-from sparray.formats.level import Arrangeable, Arranging, IntArray, Level, Packed
+from sparray.formats.level import (
+    Arrangeable,
+    Arranging,
+    IntArray,
+    Level,
+    Packed,
+    Preparable,
+)
 from sparray.formats.moving_entries import MovingEntries
 from sparray.formats.remapping import loses_nothing
 from sparray.formats.slices import cut_slices, join_slices, joined_format
@@ -32,6 +40,7 @@ __all__ = [
     "count_positions",
     "narrowest_index_dtype",
     "pack_coordinates",
+    "prepare_levels",
     "unpack_coordinates",
 ]
 
@@ -139,12 +148,43 @@ def pack_coordinates(
             raise MemoryError
         padded = np.full(n_positions, fill_value, dtype=values.dtype)
     except MemoryError:
-        raise KernelMemoryError(
-            f"format {format}: expected dense levels that fit in memory, "
-            f"got shape {shape}"
-        ) from None
+        raise _too_many(format, shape) from None
     padded[entries.positions] = entries.values
     return tuple(levels), padded
+
+
+def prepare_levels(
+    format: Format, shape: tuple[int, ...], index_dtype: npt.DTypeLike
+) -> tuple[LevelBuffers, int]:
+    """Make a format's levels with nothing stored; return them and their positions.
+
+    Raises
+    ------
+    KernelMemoryError
+        If they do not fit in memory.
+    """
+    levels: list[dict[str, IntArray]] = []
+    n_positions = 1
+    try:
+        for level, extent in zip(
+            format.levels, format.level_extents(shape), strict=True
+        ):
+            if not isinstance(level, Preparable):
+                raise InternalError(f"expected a level to prepare, got {level.name}")
+            made = level.prepare(n_positions, extent, index_dtype)
+            levels.append(made.buffers)
+            n_positions = made.n_positions
+        if n_positions > _MOST_POSITIONS:
+            raise MemoryError
+    except MemoryError:
+        raise _too_many(format, shape) from None
+    return tuple(levels), n_positions
+
+
+def _too_many(format: Format, shape: tuple[int, ...]) -> KernelMemoryError:
+    return KernelMemoryError(
+        f"format {format}: expected dense levels that fit in memory, got shape {shape}"
+    )
 
 
 def unpack_coordinates(

@@ -30,30 +30,25 @@ UNPACK = "unpack, which lists every position of every level as int64"
 BETWEEN = "the array in between, a transposition or one without blocks"
 VALUES = "the new values, beside int64 coordinates of all entries"
 OVER = {
-    ("compiled", "csr"): {"ell": (4.29, PADDED), "bitmap": (2.36, UNPACK)},
+    ("compiled", "csr"): {"ell": (4.29, PADDED)},
     ("compiled", "csc"): {
         "ell": (4.79, PADDED),
         "bcsr(4, 4)": (1.59, BETWEEN),
-        "bitmap": (2.67, UNPACK),
     },
-    ("compiled", "coo"): {"ell": (3.54, PADDED), "bitmap": (2.05, UNPACK)},
+    ("compiled", "coo"): {"ell": (3.54, PADDED)},
     ("compiled", "dcsr"): {
         "ell": (4.29, PADDED),
         "bcsr(4, 4)": (1.59, BETWEEN),
-        "bitmap": (2.36, UNPACK),
     },
     ("compiled", "dcsc"): {
         "ell": (4.79, PADDED),
         "bcsr(4, 4)": (1.59, BETWEEN),
-        "bitmap": (2.67, UNPACK),
     },
-    ("compiled", "ell"): {"bitmap": (2.36, UNPACK)},
     ("compiled", "bcsr(4, 4)"): {
         "dcsc": (1.59, BETWEEN),
         "ell": (4.90, PADDED),
-        "bitmap": (2.50, UNPACK),
     },
-    ("compiled", "dense"): {"ell": (3.19, PADDED), "bitmap": (2.04, UNPACK)},
+    ("compiled", "dense"): {"ell": (3.19, PADDED)},
     ("compiled", "bitmap"): {"ell": (2.93, PADDED)},
     ("numpy", "csr"): {
         "csc": (4.08, COMPRESSED),

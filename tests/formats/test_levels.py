@@ -28,6 +28,7 @@ from sparray.formats.level import (
     LevelView,
     Locatable,
     PositionIterable,
+    Preparable,
 )
 
 VARIANTS = level_variants()
@@ -195,6 +196,22 @@ def test_insert_in_any_order_makes_what_pack_makes(level, data, dtype):
     for role, buffer in packed.buffers.items():
         assert np.array_equal(buffers[role], buffer)
     assert np.array_equal(at, packed.positions)
+
+
+@pytest.mark.parametrize(
+    "level", [v for v in VARIANTS if isinstance(v, Preparable)], ids=str
+)
+@given(data=st.data(), dtype=index_dtypes)
+def test_prepare_makes_what_pack_makes_of_nothing(level, data, dtype):
+    problem = data.draw(fibres(level))
+    nothing = np.empty(0, dtype=np.int64)
+    packed = level.pack(nothing, nothing, problem.n_parents, problem.extent, dtype)
+    made = level.prepare(problem.n_parents, problem.extent, dtype)
+    assert made.n_positions == packed.n_positions
+    assert made.buffers.keys() == packed.buffers.keys()
+    for role, buffer in packed.buffers.items():
+        assert made.buffers[role].dtype == buffer.dtype
+        assert np.array_equal(made.buffers[role], buffer)
 
 
 @pytest.mark.parametrize(

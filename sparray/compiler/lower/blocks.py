@@ -11,9 +11,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-from sparray.compiler import names
 from sparray.compiler.index_notation.nodes import Access
-from sparray.compiler.levels import level_index, n_levels
+from sparray.compiler.levels import level_index
 from sparray.compiler.loop_ir import nodes as ir
 from sparray.compiler.loop_ir.builder import add, literal
 from sparray.compiler.lower.access import advance, start
@@ -26,11 +25,10 @@ from sparray.compiler.lower.append import (
 )
 from sparray.compiler.lower.context import Context, Output, Phase
 from sparray.compiler.lower.coordinates import coordinate
-from sparray.compiler.lower.output import store_value
+from sparray.compiler.lower.output import insert, store_value
 from sparray.compiler.lower.scope import Scope
 from sparray.compiler.problem import TensorSpec
 from sparray.errors import InternalError
-from sparray.formats.level import Locatable
 
 __all__ = ["BlocksOutput"]
 
@@ -152,16 +150,8 @@ class BlocksOutput(Output):
     def _position(self, block: ir.Expr, scope: Scope, ctx: Context) -> ir.Expr:
         if self.made.places is None:
             raise InternalError("expected places of blocks in the filling function")
-        position: ir.Expr = ir.Load(self.made.places, block)
-        for depth in range(self.depth + 1, n_levels(self.spec)):
-            level = self.spec.format.levels[depth]
-            if not isinstance(level, Locatable):
-                raise InternalError(f"expected located levels, got {level.name}")
-            view = ctx.view(self.followed, depth)
-            found = level.locate(view, position, self._coordinate(depth, scope))
-            ctx.builder.emit(*found.setup)
-            position = found.position
-        return ctx.builder.declare(names.position(names.OUTPUT, depth), position)
+        place = ir.Load(self.made.places, block)
+        return insert(self.followed, self.depth + 1, place, scope, ctx)
 
     def _coordinate(self, depth: int, scope: Scope) -> ir.Expr:
         index = level_index(self.spec, self.followed, depth)

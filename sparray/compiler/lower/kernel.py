@@ -20,7 +20,7 @@ from sparray.compiler.lower.append import (
 )
 from sparray.compiler.lower.blocks import BlocksOutput
 from sparray.compiler.lower.context import Context, Output, Phase, parameters
-from sparray.compiler.lower.output import InheritOutput, InsertOutput
+from sparray.compiler.lower.output import InheritOutput, InsertOutput, PlaceOutput
 from sparray.compiler.lower.parallel import lower_parallel, task
 from sparray.compiler.lower.scope import Scope
 from sparray.compiler.lower.statement import lower_statement
@@ -132,6 +132,8 @@ def _output(problem: Problem, assemble: Assemble) -> Output:
     target = problem.assignment.target
     if assemble.way is Assembly.INSERT:
         return InsertOutput(target)
+    if assemble.way is Assembly.PLACE:
+        return PlaceOutput(target, problem.output)
     if assemble.way is Assembly.APPEND:
         return AppendOutput(target, problem.output)
     if assemble.way is Assembly.SCATTER:

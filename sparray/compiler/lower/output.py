@@ -1,16 +1,25 @@
-"""Write a result whose positions are known: dense levels, or an operand's pattern."""
+"""Write a result whose positions are known: located levels, or an operand's pattern."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
+from sparray.compiler import names
 from sparray.compiler.index_notation.nodes import Access
+from sparray.compiler.levels import level_index, n_levels
 from sparray.compiler.loop_ir import nodes as ir
+from sparray.compiler.loop_ir.builder import literal
 from sparray.compiler.lower.access import advance, start
+from sparray.compiler.lower.append import stored_value
 from sparray.compiler.lower.context import Context, Output
+from sparray.compiler.lower.coordinates import coordinate
 from sparray.compiler.lower.expression import combine
 from sparray.compiler.lower.scope import Scope
+from sparray.compiler.problem import TensorSpec
+from sparray.errors import InternalError
+from sparray.formats.level import Insertable
 
-__all__ = ["InheritOutput", "InsertOutput", "store_value"]
+__all__ = ["InheritOutput", "InsertOutput", "PlaceOutput", "insert", "store_value"]
 
 
 @dataclass(slots=True)
@@ -47,6 +56,58 @@ class InheritOutput(Output):
     ) -> None:
         """Store the value at the source's position."""
         store_value(ctx, scope.places[self.followed].element, value(scope), op)
+
+
+@dataclass(slots=True)
+class PlaceOutput(Output):
+    """Levels were made with nothing stored; each entry is inserted into all of them."""
+
+    spec: TensorSpec
+    sparse: ClassVar[bool] = True
+
+    @property
+    def follows(self) -> frozenset[Access]:
+        """Nothing: a place is looked up when there is a value for it."""
+        return frozenset()
+
+    def store(
+        self,
+        target: Access,
+        value: Callable[[Scope], ir.Expr],
+        op: str | None,
+        scope: Scope,
+        ctx: Context,
+    ) -> None:
+        """Insert the coordinates, and store the value where they are."""
+        with stored_value(value, scope, ctx) as stored:
+            if stored is None:
+                raise InternalError("expected a placed result to be filled only")
+            position = insert(target, 0, literal(0), scope, ctx)
+            store_value(ctx, position, stored, op)
+
+
+def insert(
+    target: Access, first: int, position: ir.Expr, scope: Scope, ctx: Context
+) -> ir.Expr:
+    """Insert the scope's coordinates into levels from ``first`` on, below a position.
+
+    Returns the position in the innermost level.
+    """
+    spec = ctx.spec(target.tensor)
+    for depth in range(first, n_levels(spec)):
+        level = spec.format.levels[depth]
+        if not isinstance(level, Insertable):
+            raise InternalError(f"expected levels to insert into, got {level.name}")
+        index = level_index(spec, target, depth)
+        here = coordinate(index, scope)
+        if here is None:
+            raise InternalError(f"expected {index} to be bound where a value is stored")
+        made = level.insert(ctx.view(target, depth), position, here)
+        ctx.builder.emit(*made.setup)
+        position = made.position
+    return ctx.builder.declare(
+        names.position(names.OUTPUT, n_levels(spec) - 1), position
+    )
 
 
 def store_value(ctx: Context, index: ir.Expr, value: ir.Expr, op: str | None) -> None:

@@ -15,6 +15,8 @@ class Assembly(Enum):
 
     INSERT = "insert"
     """Every level is located; values are written in any order."""
+    PLACE = "place"
+    """Every level has room for all entries, which are inserted in any order."""
     INHERIT = "inherit"
     """The result has an operand's pattern and shares its ``pos`` and ``crd``."""
     APPEND = "append"

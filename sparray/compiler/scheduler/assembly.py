@@ -21,6 +21,7 @@ from sparray.compiler.schedule.assemble import Assembly
 from sparray.compiler.scheduler.loop_order import first_reduction
 from sparray.compiler.scheduler.temporaries import (
     can_assemble,
+    can_place,
     has_blocks,
     is_coordinate_list,
 )
@@ -96,6 +97,10 @@ def choose_assembly(
     if source is not None:
         return Choice(
             Assembly.INHERIT, f"the result has the pattern of {source}", source
+        )
+    if can_place(spec.format):
+        return Choice(
+            Assembly.PLACE, "every level of the result has room for all entries"
         )
     if _takes_blocks(order, reduced, problem):
         return Choice(

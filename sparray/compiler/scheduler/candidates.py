@@ -123,7 +123,8 @@ def _judge(
         return None
     late = late_indices(order, reduced)
     before = order[: first_reduction(order, reduced)]
-    adds_in_place = choice.way is Assembly.INSERT and shape.copies
+    in_place = choice.way in (Assembly.INSERT, Assembly.PLACE)
+    adds_in_place = in_place and shape.copies
     if set(late) & set(names.wholes(before)) and not adds_in_place:
         # Some parts of an index stand before a sum and some in it: a workspace over
         # the index would be emptied for each of the former.
@@ -162,7 +163,7 @@ def _can_be_late(
         return False
     if choice.way is Assembly.BLOCKS:
         return shape.copies
-    if choice.way is Assembly.INSERT:
+    if choice.way in (Assembly.INSERT, Assembly.PLACE):
         return shape.copies or len(late) == 1
     if not problem.output.format.is_sorted:
         return shape.copies

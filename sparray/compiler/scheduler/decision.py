@@ -51,6 +51,11 @@ from sparray.formats.level import Locatable
 
 __all__ = ["Command", "Decision", "Reason", "decide", "decide_widely"]
 
+_IN_PLACE = {
+    Assembly.BLOCKS: "each product is added where it belongs in its block",
+    Assembly.PLACE: "each product is added where the result has room for it",
+}
+
 Command = (
     Split | Reorder | Accumulate | Tile | Prefetch | Unroll | Vectorize | Parallelize
 )
@@ -217,8 +222,11 @@ def _late_workspace(
     apply: Callable[[Command, str], None],
 ) -> bool:
     """Decide what holds sums whose loop stands around a loop of the target."""
-    if choice.way is Assembly.BLOCKS:
-        apply(Accumulate(), "each product is added where it belongs in its block")
+    if choice.way in _IN_PLACE and shape.copies:
+        apply(Accumulate(), _IN_PLACE[choice.way])
+        return False
+    if choice.way is Assembly.PLACE:
+        # The list workspace that `reorder` made.
         return False
     if choice.way is Assembly.APPEND:
         if not problem.output.format.is_sorted:

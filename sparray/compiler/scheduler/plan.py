@@ -18,7 +18,11 @@ from sparray.compiler.index_notation.simplify import (
 )
 from sparray.compiler.problem import Problem, TensorSpec, result_spec
 from sparray.compiler.scheduler.candidates import best_candidate
-from sparray.compiler.scheduler.conversions import conversion, conversion_statistics
+from sparray.compiler.scheduler.conversions import (
+    conversion,
+    conversion_statistics,
+    is_direct,
+)
 from sparray.compiler.scheduler.decision import Reason, decide_widely
 from sparray.compiler.scheduler.factor import factor_invariants
 from sparray.compiler.scheduler.nested import inner_reduction, replace_expression
@@ -166,6 +170,9 @@ def _inherit_or_pack(planner: _Planner) -> None:
         )
     )
     _compute(planner, replace(problem, output=listed), made)
+    if is_direct(planner.statistics, listed, problem.output):
+        _convert(planner, made, listed, problem.output, names.OUTPUT)
+        return
     planner.steps.append(PackStep(made, names.OUTPUT, problem.output))
 
 

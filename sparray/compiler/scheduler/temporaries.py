@@ -13,6 +13,7 @@ from sparray.formats.level import (
     Level,
     Locatable,
     PositionIterable,
+    Preparable,
     Searchable,
 )
 from sparray.formats.named import named_format
@@ -20,6 +21,7 @@ from sparray.formats.singleton import Singleton
 
 __all__ = [
     "can_assemble",
+    "can_place",
     "can_search",
     "coordinate_list",
     "has_blocks",
@@ -84,6 +86,13 @@ def can_assemble(format: Format) -> bool:
     )
 
 
+def can_place(format: Format) -> bool:
+    """Tell whether every level has room for all entries before any is known."""
+    return format.batch_ndim == 0 and all(
+        isinstance(level, Preparable) for level in format.levels
+    )
+
+
 def can_search(format: Format) -> bool:
     """Tell whether each level, once it is sorted, finds a coordinate that is known."""
     return format.is_plain and all(
@@ -104,7 +113,7 @@ def has_blocks(format: Format) -> bool:
         and not appended.branchless
         and appended.unique
         and appended.ordered
-        and all(isinstance(x, Locatable) for x in format.levels if x is not appended)
+        and all(isinstance(x, Insertable) for x in format.levels if x is not appended)
     )
 
 

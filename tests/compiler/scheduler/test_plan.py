@@ -104,6 +104,20 @@ def test_a_list_workspace_is_never_far_longer_than_its_content():
     assert "sort" in schedules("ij,jk->ik", few, few)
 
 
+@pytest.mark.parametrize("source", [CSR, CSC, DENSE, CSR.to_format("ell")])
+def test_entries_are_placed_where_the_result_has_room_for_all(source):
+    (step,) = plan("ij->ij", source, format="bitmap").steps
+    assert step.decision.assemble.way is Assembly.PLACE
+
+
+def test_a_product_is_placed_as_it_is_computed():
+    (step,) = plan("ij,jk->ik", CSR, CSR, format="bitmap").steps
+    assert (
+        step.decision.schedule
+        == "reorder(i k j).accumulate().parallelize(i).assemble(place)"
+    )
+
+
 def test_sampled_products_inherit_the_mask():
     made = plan("ij,ik,jk->ij", CSR, DENSE, DENSE)
     (step,) = made.steps
