@@ -25,7 +25,13 @@ from sparray.expression import Expression
 from sparray.formats.format import Format
 from sparray.stored import Operand, dense_operand, index_dtype
 
-__all__ = ["operands_plan", "operand_specs", "plan_problem"]
+__all__ = [
+    "operands_plan",
+    "operands_problem",
+    "operand_specs",
+    "plan_problem",
+    "state_problem",
+]
 
 _INT32_MAX = 2**31 - 1
 _COMPILED = frozenset(
@@ -60,6 +66,21 @@ def operands_plan(
     index_dtype : {"int32", "int64"}, optional
         Of the result; by default the narrowest one that its extents need.
     """
+    stated = operands_problem(
+        expression, operands, format, prune=prune, index_dtype=index_dtype
+    )
+    return compile_problem(stated[0], host_target().vector_bytes, stated[1])
+
+
+def operands_problem(
+    expression: Expression,
+    operands: Sequence[Operand | npt.NDArray[Any]],
+    format: Format | None = None,
+    *,
+    prune: bool = False,
+    index_dtype: str | None = None,
+) -> tuple[Problem, Statistics]:
+    """Return what the compiler is asked for operands: see `operands_plan`."""
     if len(operands) != len(expression.tensors):
         raise ExpressionError(
             f"{expression.text}: expected {len(expression.tensors)} operands, got "
@@ -70,7 +91,7 @@ def operands_plan(
         dense_operand(operand) if isinstance(operand, np.ndarray) else operand
         for operand in operands
     ]
-    return plan_problem(expression, given, sizes, format, prune, index_dtype)
+    return state_problem(expression, given, sizes, format, prune, index_dtype)
 
 
 def operand_specs(
@@ -89,6 +110,21 @@ def plan_problem(
     result_index_dtype: str | None = None,
 ) -> CompiledPlan:
     """Return the plan of an expression for operands like the given ones."""
+    problem, statistics = state_problem(
+        expression, given, sizes, format, prune, result_index_dtype
+    )
+    return compile_problem(problem, host_target().vector_bytes, statistics)
+
+
+def state_problem(
+    expression: Expression,
+    given: Sequence[Operand],
+    sizes: Mapping[str, int],
+    format: Format | None,
+    prune: bool = False,
+    result_index_dtype: str | None = None,
+) -> tuple[Problem, Statistics]:
+    """Return what the compiler is asked for operands like the given ones."""
     _check_operands(expression, given)
     specs = tuple((name, _spec(given[number])) for name, number in expression.operands)
     dtypes = {name: spec.dtype for name, spec in specs}
@@ -122,7 +158,7 @@ def plan_problem(
         {index: bucket(size) for index, size in sizes.items()},
         {**positions, names.OUTPUT: [1] * format.n_levels},
     )
-    return compile_problem(problem, host_target().vector_bytes, statistics)
+    return problem, statistics
 
 
 def _check_operands(expression: Expression, given: Sequence[Operand]) -> None:

@@ -23,6 +23,7 @@ from sparray.compiler.scheduler.decision import Decision
 from sparray.compiler.scheduler.plan import plan
 from sparray.compiler.scheduler.statistics import Statistics, assumed_statistics
 from sparray.compiler.scheduler.steps import KernelStep, Plan, SortStep
+from sparray.compiler.scheduler.ways import Way
 
 __all__ = ["CompiledPlan", "KernelSpec", "compile_problem"]
 
@@ -111,7 +112,10 @@ class CompiledPlan:
 
 
 def compile_problem(
-    problem: Problem, vector_bytes: int, statistics: Statistics | None = None
+    problem: Problem,
+    vector_bytes: int,
+    statistics: Statistics | None = None,
+    way: Way | None = None,
 ) -> CompiledPlan:
     """Verify and schedule a problem.
 
@@ -123,6 +127,8 @@ def compile_problem(
         Width of the target's vector registers.
     statistics : Statistics, optional
         Sizes of the operands; assumed where not given.
+    way : Way, optional
+        One of `scheduler.plan.plan_ways`, instead of what the cost model prefers.
 
     Returns
     -------
@@ -139,7 +145,7 @@ def compile_problem(
     verify_assignment(problem.assignment)
     if statistics is None:
         statistics = assumed_statistics(problem)
-    made = plan(problem, statistics, vector_bytes)
+    made = plan(problem, statistics, vector_bytes, way)
     kernels = tuple(
         KernelSpec(step.decision, vector_bytes)
         if isinstance(step, KernelStep)

@@ -27,7 +27,10 @@ from sparray.compiler.index_notation.verify import index_extents
 from sparray.compiler.loop_ir.dtypes import is_half, numpy_dtype, widened
 from sparray.compiler.lower import parallel
 from sparray.compiler.pipeline import CompiledPlan, compile_problem
+from sparray.compiler.scheduler.plan import plan_ways
+from sparray.compiler.scheduler.statistics import assumed_statistics
 from sparray.compiler.scheduler.steps import PackStep, SortStep
+from sparray.compiler.scheduler.ways import Way
 from sparray.errors import DTypeError, SparrayError, UnsupportedError
 from sparray.execution import PlanRunner
 from sparray.expression import Expression, assignment_expression, einsum_expression
@@ -41,11 +44,13 @@ __all__ = [
     "Question",
     "check_dispatch",
     "check_stages",
+    "check_ways",
     "densify",
     "interpreted",
     "pattern_of",
     "plan_of",
     "refusal",
+    "ways_of",
 ]
 
 
@@ -165,13 +170,16 @@ def pattern_of(array: Any) -> np.ndarray:
     return stored
 
 
-def plan_of(question: Question) -> CompiledPlan:
+def plan_of(question: Question, way: Way | None = None) -> CompiledPlan:
     """Return the plan of a question, for its own vector width."""
     with mock.patch.object(
         planning,
         "compile_problem",
         lambda problem, _, statistics: compile_problem(
-            problem, question.vector_bytes, None if question.assumed else statistics
+            problem,
+            question.vector_bytes,
+            None if question.assumed else statistics,
+            way,
         ),
     ):
         return planning.operands_plan(
@@ -270,10 +278,37 @@ def same(found: np.ndarray, expected: np.ndarray) -> None:
         np.testing.assert_array_equal(found, expected)
 
 
-def check_stages(question: Question, *, threads: int = 3) -> None:
-    """Check every stage of every step of a question's plan, without a compiler."""
+def ways_of(question: Question) -> tuple[Way, ...]:
+    """Return every way in which a question could be computed."""
+    problem, statistics = planning.operands_problem(
+        question.expression, question.operands, question.format
+    )
+    if question.assumed:
+        statistics = assumed_statistics(problem)
+    return plan_ways(problem, statistics, question.vector_bytes)
+
+
+def check_ways(question: Question, *, most: int = 40) -> int:
+    """Check every way to compute a question; evenly chosen ones if there are many."""
+    ways = ways_of(question)
+    for way in ways[:: -(-len(ways) // most) or 1]:
+        try:
+            check_stages(question, way=way)
+        except Exception as error:
+            error.add_note(f"by the way {way}")
+            raise
+    return len(ways)
+
+
+def check_stages(
+    question: Question, *, threads: int = 3, way: Way | None = None
+) -> None:
+    """Check every stage of every step of a question's plan, without a compiler.
+
+    Of the scheduler's plan, or of another way that it could have chosen.
+    """
     with interpreted(threads):
-        compiled = plan_of(question)
+        compiled = plan_of(question, way)
         runner = PlanRunner(compiled)
         expression = question.expression
         given = {

@@ -1,6 +1,6 @@
 """Judge loop orders: which of them need no temporary, and what they cost."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from sparray.compiler import names
@@ -33,7 +33,7 @@ from sparray.compiler.scheduler.shape import (
 )
 from sparray.compiler.scheduler.statistics import Statistics
 
-__all__ = ["Candidate", "best_candidate", "candidate_in"]
+__all__ = ["Candidate", "best_candidate", "candidate_in", "candidates"]
 
 _LONGEST_LIST = 2**22
 """Extent up to which a list workspace is always taken: 17 bytes each, per thread."""
@@ -52,13 +52,19 @@ class Candidate:
 
 def best_candidate(problem: Problem, statistics: Statistics) -> Candidate | None:
     """Return the cheapest loop order that needs no temporary, or None."""
+    found = candidates(problem, statistics)
+    return min(found, key=lambda candidate: candidate.cost, default=None)
+
+
+def candidates(problem: Problem, statistics: Statistics) -> Iterator[Candidate]:
+    """Yield every loop order that the levels allow and that needs no temporary."""
     shape = shape_of(problem)
     target = problem.assignment.target
     found = accesses(shape.merged)
     kept = (part for i in target.indices for part in shape.parts.get(i, (i,)))
     indices = [*kept, *shape.reduced]
     if not _walks_loops(shape, indices, problem):
-        return None
+        return
     pairs = frozenset[tuple[str, str]]().union(
         *(
             constraints(access, problem.specs[access.tensor], indices)
@@ -68,12 +74,10 @@ def best_candidate(problem: Problem, statistics: Statistics) -> Candidate | None
     orders = allowed_orders(
         indices, pairs, [stored_order(a, problem) for a in (target, *found)]
     )
-    best: Candidate | None = None
     for order in orders:
         candidate = _judge(order, shape, problem, statistics)
-        if candidate is not None and (best is None or candidate.cost < best.cost):
-            best = candidate
-    return best
+        if candidate is not None:
+            yield candidate
 
 
 def candidate_in(

@@ -41,14 +41,17 @@ COSTS: Mapping[str, float] = {
     "convert": 12.0,
     "transpose": 4.0,
     "serial": 1.6,
+    "memory": 2.0,
+    "waiting": 1.5,
     "kept": 0.1,
 }
 """Cost of: starting an iteration of a loop; a multiply-add; an access that jumps from
 one innermost iteration to the next; a leaf in vector instructions; a leaf that goes
 through a list workspace; one that is scattered to its fibre; one that is sorted;
 converting a stored entry, or transposing a dense element, beforehand; the factor of a
-loop that runs on one thread;
-the share of dense elements that a pruned result is assumed to keep."""
+loop that runs on one thread; that of sums in memory that could stay in registers; that
+of sums each of which waits for the one before; the share of dense elements that a
+pruned result is assumed to keep."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,7 @@ from sparray.compiler.scheduler.cost_model import (
     LoopEstimate,
     estimate_loops,
 )
+from sparray.compiler.scheduler.knobs import Knobs, walks_one, workspace_kinds
 from sparray.compiler.scheduler.limits import check_merges
 from sparray.compiler.scheduler.loop_order import constraints
 from sparray.compiler.scheduler.shape import (
@@ -40,21 +41,13 @@ from sparray.compiler.scheduler.shape import (
 )
 from sparray.compiler.scheduler.statistics import Statistics
 from sparray.compiler.scheduler.tiling import (
-    PREFETCH_DISTANCE,
-    SUMS,
     can_reduce_in_vectors,
-    can_tile,
     tile_sizes,
 )
 from sparray.errors import UnsupportedError
 from sparray.formats.level import Locatable
 
 __all__ = ["Command", "Decision", "Reason", "decide", "decide_widely"]
-
-_IN_PLACE = {
-    Assembly.BLOCKS: "each product is added where it belongs in its block",
-    Assembly.PLACE: "each product is added where the result has room for it",
-}
 
 Command = (
     Split | Reorder | Accumulate | Tile | Prefetch | Unroll | Vectorize | Parallelize
@@ -110,10 +103,17 @@ class Decision:
         return ".".join(map(str, (*self.commands, self.assemble)))
 
 
+_USUAL = Knobs()
+
+
 def decide(
-    problem: Problem, candidate: Candidate, statistics: Statistics, vector_bytes: int
+    problem: Problem,
+    candidate: Candidate,
+    statistics: Statistics,
+    vector_bytes: int,
+    knobs: Knobs = _USUAL,
 ) -> Decision:
-    """Turn a candidate into a schedule.
+    """Turn a candidate into a schedule, with settings of `knob_settings`.
 
     Raises
     ------
@@ -146,32 +146,22 @@ def decide(
         commands.append(Reorder(order))
         stages.append(commands[-1].apply(stages[-1]))
     late = late_indices(order, frozenset(shape.reduced))
-    tiled = False
-    if len(shape.terms) == 1 and late:
-        tiled = _late_workspace(
-            order, late, choice, shape, problem, vector_bytes, apply
-        )
-    elif len(shape.terms) == 1:
-        inner = order[-1]
-        if shape.ops == ("add",) and can_reduce_in_vectors(
-            inner, order, shape.merged, problem
-        ):
-            apply(
-                Vectorize(inner), f"the sum over {inner} runs along contiguous memory"
-            )
-        elif _walks_one(inner, shape, problem):
-            apply(
-                Unroll(inner, SUMS),
-                f"each step over {inner} would wait for the sum of the one before",
-            )
+    kinds = workspace_kinds(order, choice, shape, problem)
+    kind = knobs.workspace or next(iter(kinds), "")
+    if kind == "registers":
+        _tile(order, shape, problem, vector_bytes, knobs, apply)
+    elif kind == "memory":
+        apply(Accumulate(), _why_accumulate(choice, problem))
+    elif len(shape.terms) == 1 and not late:
+        _sum_inside(order, shape, problem, knobs, apply)
     parallel = parallel_index(order, shape, choice, problem)
-    if parallel is not None:
+    if parallel is not None and knobs.parallel:
         apply(
             Parallelize(parallel),
             f"each {parallel} writes its own part of the result; chunks are balanced "
             "by stored entries",
         )
-    zeroed = _needs_zero(order, late, choice, shape, problem, tiled)
+    zeroed = _needs_zero(late, choice, shape, problem, kind == "registers")
     return Decision(
         problem,
         tuple(stages),
@@ -184,14 +174,18 @@ def decide(
 
 
 def decide_widely(
-    problem: Problem, candidate: Candidate, statistics: Statistics, vector_bytes: int
+    problem: Problem,
+    candidate: Candidate,
+    statistics: Statistics,
+    vector_bytes: int,
+    knobs: Knobs = _USUAL,
 ) -> Decision:
     """Turn a candidate into a schedule that rounds each 16-bit float once.
 
     A result that is added up in place, or is a list of what is to be added up, is of
     float32: the decision's problem says so, and its caller converts it.
     """
-    decision = decide(problem, candidate, statistics, vector_bytes)
+    decision = decide(problem, candidate, statistics, vector_bytes, knobs)
     dtype = computed_dtype(problem.output.dtype)
     updated = any(
         assignment.op is not None and assignment.target.tensor == names.OUTPUT
@@ -200,69 +194,75 @@ def decide_widely(
     if dtype == problem.output.dtype or not updated:
         return decision
     wide = replace(problem, output=replace(problem.output, dtype=dtype))
-    return decide(wide, candidate, statistics, vector_bytes)
+    return decide(wide, candidate, statistics, vector_bytes, knobs)
 
 
-def _walks_one(index: str, shape: Shape, problem: Problem) -> bool:
-    """Tell whether a loop walks one operand, each of its coordinates once."""
-    walked, points = walked_at(shape.merged, index, problem)
-    if len(walked) != 1 or points != (frozenset(walked),):
-        return False
-    spec = problem.specs[walked[0].tensor]
-    return all(level.unique for level in spec.format.levels)
-
-
-def _late_workspace(
+def _sum_inside(
     order: Sequence[str],
-    late: list[str],
-    choice: Choice,
+    shape: Shape,
+    problem: Problem,
+    knobs: Knobs,
+    apply: Callable[[Command, str], None],
+) -> None:
+    """Decide how a sum of one number runs that has the innermost loop."""
+    inner = order[-1]
+    if shape.ops == ("add",) and can_reduce_in_vectors(
+        inner, order, shape.merged, problem
+    ):
+        if knobs.vector:
+            apply(
+                Vectorize(inner), f"the sum over {inner} runs along contiguous memory"
+            )
+    elif knobs.sums > 1 and walks_one(inner, shape, problem):
+        apply(
+            Unroll(inner, knobs.sums),
+            f"each step over {inner} would wait for the sum of the one before",
+        )
+
+
+def _tile(
+    order: Sequence[str],
     shape: Shape,
     problem: Problem,
     vector_bytes: int,
+    knobs: Knobs,
     apply: Callable[[Command, str], None],
-) -> bool:
-    """Decide what holds sums whose loop stands around a loop of the target."""
-    if choice.way in _IN_PLACE and shape.copies:
-        apply(Accumulate(), _IN_PLACE[choice.way])
-        return False
+) -> None:
+    """Keep the sums of a tile of the innermost loop in registers."""
+    inner, gathered = order[-1], order[-2]
+    sizes = tile_sizes(problem.output.dtype, vector_bytes, knobs.tile_bytes)
+    apply(
+        Tile(inner, sizes),
+        f"{inner} is contiguous in every operand that has it: sums of a tile stay "
+        "in vector registers",
+    )
+    walked, _ = walked_at(shape.merged, gathered, problem)
+    if len(walked) != 1:
+        return
+    if knobs.prefetch > 0:
+        apply(
+            Prefetch(gathered, knobs.prefetch),
+            f"{walked[0].tensor} selects rows along {gathered} that the processor "
+            "cannot foresee",
+        )
+    if knobs.sums > 1:
+        apply(
+            Unroll(gathered, knobs.sums),
+            "a tile of fewer vectors would wait for each sum before the next",
+        )
+
+
+def _why_accumulate(choice: Choice, problem: Problem) -> str:
+    if choice.way is Assembly.BLOCKS:
+        return "each product is added where it belongs in its block"
     if choice.way is Assembly.PLACE:
-        # The list workspace that `reorder` made.
-        return False
-    if choice.way is Assembly.APPEND:
-        if not problem.output.format.is_sorted:
-            apply(Accumulate(), "the result takes coordinates more than once")
-        # Otherwise it is the list workspace that `reorder` made.
-        return False
-    inner = order[-1]
-    if late == [inner] and can_tile(inner, shape.merged, problem):
-        apply(
-            Tile(inner, tile_sizes(problem.output.dtype, vector_bytes)),
-            f"{inner} is contiguous in every operand that has it: sums of a tile stay "
-            "in vector registers",
-        )
-        gathered = order[-2]
-        walked, _ = walked_at(shape.merged, gathered, problem)
-        if len(walked) == 1:
-            apply(
-                Prefetch(gathered, PREFETCH_DISTANCE),
-                f"{walked[0].tensor} selects rows along {gathered} that the processor "
-                "cannot foresee",
-            )
-            apply(
-                Unroll(gathered, SUMS),
-                "a tile of fewer vectors would wait for each sum before the next",
-            )
-        return True
-    if shape.copies:
-        apply(
-            Accumulate(),
-            "the result is dense, so products are added where they belong",
-        )
-    return False
+        return "each product is added where the result has room for it"
+    if choice.way is Assembly.APPEND and not problem.output.format.is_sorted:
+        return "the result takes coordinates more than once"
+    return "the result is dense, so products are added where they belong"
 
 
 def _needs_zero(
-    order: Sequence[str],
     late: list[str],
     choice: Choice,
     shape: Shape,

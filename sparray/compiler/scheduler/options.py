@@ -1,6 +1,6 @@
 """Enumerate the ways to compute a problem by one kernel and conversions around it."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations
 
@@ -31,7 +31,10 @@ from sparray.formats.dense import Dense
 from sparray.formats.format import Format
 from sparray.formats.level import Locatable
 
-__all__ = ["Option", "options", "result_entries"]
+__all__ = ["Judge", "Option", "options", "result_entries"]
+
+Judge = Callable[[Problem, Statistics], Iterable[Candidate]]
+"""Picks the loop orders that are looked at for a kernel."""
 
 _MOST_REORDERED = 4
 _MOST_PERMUTED = 5
@@ -67,8 +70,18 @@ class Option:
     sort: bool = False
 
 
+def _best(problem: Problem, statistics: Statistics) -> list[Candidate]:
+    """Look at the cheapest loop order only."""
+    found = best_candidate(problem, statistics)
+    return [] if found is None else [found]
+
+
 def options(
-    problem: Problem, statistics: Statistics, *, direct_only: bool
+    problem: Problem,
+    statistics: Statistics,
+    *,
+    direct_only: bool = False,
+    judge: Judge = _best,
 ) -> Iterator[Option]:
     """Yield ways to compute a problem by one kernel.
 
@@ -81,14 +94,17 @@ def options(
     direct_only : bool
         Yield conversions of a single kernel only, where there are any: while a
         conversion is planned, so that planning ends.
+    judge : callable
+        Which loop orders of each kernel to look at: `candidates` for all of them. By
+        default the cheapest one.
     """
-    direct = best_candidate(problem, statistics)
-    if direct is not None:
-        yield Option(problem, direct, direct.cost, {})
-        if direct_only:
-            return
-    found = direct is not None
-    for option in _with_conversions(problem, statistics, direct_only):
+    found = False
+    for candidate in judge(problem, statistics):
+        found = True
+        yield Option(problem, candidate, candidate.cost, {})
+    if found and direct_only:
+        return
+    for option in _with_conversions(problem, statistics, direct_only, judge):
         found = True
         yield option
     if not found and not direct_only:
@@ -96,18 +112,18 @@ def options(
 
 
 def _with_conversions(
-    problem: Problem, statistics: Statistics, direct_only: bool
+    problem: Problem, statistics: Statistics, direct_only: bool, judge: Judge
 ) -> Iterator[Option]:
-    yield from _converted_operands(problem, statistics, direct_only)
-    yield from _laid_out_operands(problem, statistics)
+    yield from _converted_operands(problem, statistics, direct_only, judge)
+    yield from _laid_out_operands(problem, statistics, judge)
     if not problem.output.format.is_dense:
         entries = result_entries(problem, statistics)
-        yield from _converted_result(problem, statistics, direct_only, entries)
-        yield from _sorted_result(problem, statistics, entries)
+        yield from _converted_result(problem, statistics, direct_only, entries, judge)
+        yield from _sorted_result(problem, statistics, entries, judge)
 
 
 def _converted_operands(
-    problem: Problem, statistics: Statistics, direct_only: bool
+    problem: Problem, statistics: Statistics, direct_only: bool, judge: Judge
 ) -> Iterator[Option]:
     """Yield an option for each other way to store each sparse operand."""
     for access in accesses(problem.assignment.value):
@@ -122,13 +138,14 @@ def _converted_operands(
             if direct_only and not is_direct(statistics, spec, other):
                 continue
             changed = _respecified(problem, {name: other})
-            candidate = best_candidate(changed, statistics)
-            if candidate is not None:
+            for candidate in judge(changed, statistics):
                 cost = conversion_cost(statistics, spec, other) * stored
                 yield Option(changed, candidate, candidate.cost + cost, {name: other})
 
 
-def _laid_out_operands(problem: Problem, statistics: Statistics) -> Iterator[Option]:
+def _laid_out_operands(
+    problem: Problem, statistics: Statistics, judge: Judge
+) -> Iterator[Option]:
     """Yield an option for each sum's index: dense operands with it innermost.
 
     A sum along contiguous memory runs in vector instructions; one that jumps from row
@@ -145,16 +162,21 @@ def _laid_out_operands(problem: Problem, statistics: Statistics) -> Iterator[Opt
             if spec.format.order[-1] != at:
                 order = [n for n in spec.format.order if n != at]
                 convert[access.tensor] = reordered(spec, [*order, at])
+        if not convert:
+            continue
         changed = _respecified(problem, convert)
-        candidate = best_candidate(changed, statistics) if convert else None
-        if candidate is not None:
+        for candidate in judge(changed, statistics):
             elements = sum(statistics.positions[name][-1] for name in convert)
             cost = candidate.cost + COSTS["transpose"] * elements
             yield Option(changed, candidate, cost, convert)
 
 
 def _converted_result(
-    problem: Problem, statistics: Statistics, direct_only: bool, entries: float
+    problem: Problem,
+    statistics: Statistics,
+    direct_only: bool,
+    entries: float,
+    judge: Judge,
 ) -> Iterator[Option]:
     """Yield an option for each other order of the result's levels."""
     output = problem.output
@@ -164,14 +186,13 @@ def _converted_result(
         if direct_only and not is_direct(statistics, other, output):
             continue
         changed = replace(problem, output=other)
-        candidate = best_candidate(changed, statistics)
-        if candidate is not None:
+        for candidate in judge(changed, statistics):
             cost = conversion_cost(statistics, other, output) * entries
             yield Option(changed, candidate, candidate.cost + cost, {}, output)
 
 
 def _sorted_result(
-    problem: Problem, statistics: Statistics, entries: float
+    problem: Problem, statistics: Statistics, entries: float, judge: Judge
 ) -> Iterator[Option]:
     """Yield the option to collect the result's entries in a list and sort them."""
     output = problem.output
@@ -183,11 +204,10 @@ def _sorted_result(
         return
     changed = replace(problem, output=listed)
     cost = COSTS["sort"] * entries
-    candidate = best_candidate(changed, statistics)
-    if candidate is not None:
+    for candidate in judge(changed, statistics):
         yield Option(changed, candidate, candidate.cost + cost, {}, output, True)
     if repeated:
-        for option in _converted_operands(changed, statistics, False):
+        for option in _converted_operands(changed, statistics, False, judge):
             total = option.cost + cost
             yield replace(option, cost=total, final=output, sort=True)
 

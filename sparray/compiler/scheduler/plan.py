@@ -1,39 +1,42 @@
 """Plan a problem: one kernel, or several with temporaries between them."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import count
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from sparray.compiler import names
-from sparray.compiler.cin.concretize import Reduction, split_reductions
 from sparray.compiler.index_notation.dtypes import accumulated_dtype, settle_literals
-from sparray.compiler.index_notation.nodes import Access, Assignment, Expr, Reduce
+from sparray.compiler.index_notation.nodes import Access, Assignment
 from sparray.compiler.index_notation.simplify import (
     accesses,
     free_indices,
     simplify_typed,
-    substitute,
 )
-from sparray.compiler.problem import Problem, TensorSpec, result_spec
+from sparray.compiler.problem import Problem, TensorSpec
 from sparray.compiler.scheduler.candidates import best_candidate
-from sparray.compiler.scheduler.conversions import (
-    conversion,
-    conversion_statistics,
-    is_direct,
-)
-from sparray.compiler.scheduler.decision import Reason, decide_widely
+from sparray.compiler.scheduler.conversions import is_direct
+from sparray.compiler.scheduler.decision import Reason
 from sparray.compiler.scheduler.factor import factor_invariants
 from sparray.compiler.scheduler.nested import inner_reduction, replace_expression
-from sparray.compiler.scheduler.options import Option, options, result_entries
+from sparray.compiler.scheduler.options import result_entries
 from sparray.compiler.scheduler.output_format import infer_format
+from sparray.compiler.scheduler.planner import (
+    Planner,
+    bind,
+    compute,
+    compute_alone,
+    convert,
+    converted,
+    follow,
+    part_of,
+    used_operands,
+    ways_of,
+)
 from sparray.compiler.scheduler.statistics import Statistics
 from sparray.compiler.scheduler.steps import (
-    KernelStep,
     PackStep,
     Plan,
-    Step,
     sort_step,
 )
 from sparray.compiler.scheduler.temporaries import (
@@ -47,54 +50,19 @@ from sparray.compiler.scheduler.temporaries import (
     without_blocks,
 )
 from sparray.compiler.scheduler.unsorted import walked_unsorted
-from sparray.errors import UnsupportedError
+from sparray.compiler.scheduler.ways import Way
 from sparray.formats.format import Format
 from sparray.formats.named import named_format
 
-__all__ = ["plan"]
+__all__ = ["plan", "plan_ways"]
 
 
-@dataclass(slots=True)
-class _Planner:
-    """A plan in the making.
-
-    ``bindings`` has the array of each operand of ``problem``, ``converted`` what is
-    known of them in other specs; ``cost`` is that of the steps so far.
-    """
-
-    problem: Problem
-    statistics: Statistics
-    vector_bytes: int
-    bindings: dict[str, str]
-    steps: list[Step] = field(default_factory=list)
-    reasons: list[Reason] = field(default_factory=list)
-    converted: dict[tuple[str, TensorSpec], str] = field(default_factory=dict)
-    numbers: Iterator[int] = field(default_factory=lambda: count(1))
-    cost: float = 0.0
-    direct_only: bool = False
-
-    def fresh(self) -> str:
-        """Return the name of a new temporary."""
-        return f"T{next(self.numbers)}"
-
-    def branch(self) -> "_Planner":
-        """Return a planner that goes on from here without changing this one."""
-        return replace(
-            self,
-            bindings=dict(self.bindings),
-            steps=list(self.steps),
-            reasons=list(self.reasons),
-            converted=dict(self.converted),
-        )
-
-    def take(self, other: "_Planner") -> None:
-        """Go on from where another planner is."""
-        self.statistics, self.bindings = other.statistics, other.bindings
-        self.steps, self.reasons = other.steps, other.reasons
-        self.converted, self.cost = other.converted, other.cost
-
-
-def plan(problem: Problem, statistics: Statistics, vector_bytes: int) -> Plan:
+def plan(
+    problem: Problem,
+    statistics: Statistics,
+    vector_bytes: int,
+    way: Way | None = None,
+) -> Plan:
     """Return the cheapest plan that the cost model finds.
 
     Parameters
@@ -105,6 +73,8 @@ def plan(problem: Problem, statistics: Statistics, vector_bytes: int) -> Plan:
         Sizes of the operands.
     vector_bytes : int
         Width of the target's vector registers.
+    way : Way, optional
+        One of `plan_ways`, to be taken instead.
 
     Returns
     -------
@@ -123,32 +93,82 @@ def plan(problem: Problem, statistics: Statistics, vector_bytes: int) -> Plan:
     coordinates, sorted, then packed; each sum as a temporary of its own. All by the
     cost model, conversions included.
     """
+    planner = _prepared(problem, statistics, vector_bytes)
+    main = _main_part(planner)
+    if way is not None:
+        follow(planner, main.problem, way, main.result)
+        planner.reasons.append(Reason(str(way), "measured as the best, or asked for"))
+    elif main.alone:
+        compute_alone(planner, main.problem, main.result)
+    else:
+        compute(planner, main.problem, main.result)
+    main.finish()
+    return Plan(problem, tuple(planner.steps), tuple(planner.reasons))
+
+
+def plan_ways(
+    problem: Problem, statistics: Statistics, vector_bytes: int
+) -> tuple[Way, ...]:
+    """Return every legal decision for a problem, the cheapest first.
+
+    Parameters
+    ----------
+    problem : Problem
+        What to compute.
+    statistics : Statistics
+        Sizes of the operands.
+    vector_bytes : int
+        Width of the target's vector registers.
+
+    Returns
+    -------
+    tuple of Way
+        Loop orders × ways of assembly × conversions × workspaces × tiles × unrolling ×
+        prefetching × threads; always in the same order.
+
+    Notes
+    -----
+    What comes before the main part (operands that must be sorted, sums inside others)
+    and conversions on the way are planned as always; estimates leave the former out.
+    """
+    planner = _prepared(problem, statistics, vector_bytes)
+    main = _main_part(planner)
+    return ways_of(planner, main.problem, alone=main.alone)
+
+
+def _prepared(problem: Problem, statistics: Statistics, vector_bytes: int) -> Planner:
+    """Return a plan up to its main part, with which every way begins."""
     bindings = {name: name for name, _ in problem.operands}
-    planner = _Planner(problem, statistics, vector_bytes, bindings)
+    planner = Planner(problem, statistics, vector_bytes, bindings)
     _rewrite(planner)
     _prepare_diagonals(planner)
     _sort_operands(planner)
     _compute_nested(planner)
-    if can_assemble(planner.problem.output.format):
-        _compute(planner, planner.problem, names.OUTPUT)
-    else:
-        _inherit_or_pack(planner)
-    return Plan(problem, tuple(planner.steps), tuple(planner.reasons))
+    return planner
 
 
-def _inherit_or_pack(planner: _Planner) -> None:
-    """Compute a result whose levels no kernel makes.
+@dataclass(frozen=True, slots=True)
+class _MainPart:
+    """What is left to compute, as what, whether by one kernel, and what follows."""
 
-    It has an operand's pattern, and so that operand's levels, or its blocks are filled
-    one by one; or its entries are computed as rows of entries or as a coordinate list,
-    of which the result is made then.
+    problem: Problem
+    result: str
+    alone: bool = False
+    finish: Callable[[], None] = lambda: None
+
+
+def _main_part(planner: Planner) -> _MainPart:
+    """Return what is left to compute: the result, or what it is made of.
+
+    A result whose levels no kernel makes has an operand's pattern, and so that
+    operand's levels, or its blocks are filled one by one; or its entries are computed
+    as rows of entries or as a coordinate list, of which the result is made then.
     """
     problem = planner.problem
-    candidate = best_candidate(problem, planner.statistics)
-    if candidate is not None:
-        direct = Option(problem, candidate, candidate.cost, {})
-        _append(planner, problem, direct, names.OUTPUT)
-        return
+    if can_assemble(problem.output.format):
+        return _MainPart(problem, names.OUTPUT)
+    if best_candidate(problem, planner.statistics) is not None:
+        return _MainPart(problem, names.OUTPUT, alone=True)
     if has_blocks(problem.output.format):
         rows, made = without_blocks(problem.output), planner.fresh()
         planner.reasons.append(
@@ -157,9 +177,11 @@ def _inherit_or_pack(planner: _Planner) -> None:
                 "the operands are not stored along rows of blocks",
             )
         )
-        _compute(planner, replace(problem, output=rows), made)
-        _convert(planner, made, rows, problem.output, names.OUTPUT)
-        return
+
+        def fill() -> None:
+            convert(planner, made, rows, problem.output, names.OUTPUT)
+
+        return _MainPart(replace(problem, output=rows), made, finish=fill)
     ndim = problem.output.format.ndim
     listed = replace(problem.output, format=named_format("coo", ndim))
     made = planner.fresh()
@@ -169,14 +191,17 @@ def _inherit_or_pack(planner: _Planner) -> None:
             "its levels are made of all entries at once",
         )
     )
-    _compute(planner, replace(problem, output=listed), made)
-    if is_direct(planner.statistics, listed, problem.output):
-        _convert(planner, made, listed, problem.output, names.OUTPUT)
-        return
-    planner.steps.append(PackStep(made, names.OUTPUT, problem.output))
+
+    def pack() -> None:
+        if is_direct(planner.statistics, listed, problem.output):
+            convert(planner, made, listed, problem.output, names.OUTPUT)
+            return
+        planner.steps.append(PackStep(made, names.OUTPUT, problem.output))
+
+    return _MainPart(replace(problem, output=listed), made, finish=pack)
 
 
-def _rewrite(planner: _Planner) -> None:
+def _rewrite(planner: Planner) -> None:
     """Simplify, and move invariant factors out of sums: decisions see the result."""
     problem = planner.problem
     dtypes = {name: spec.dtype for name, spec in problem.operands}
@@ -189,7 +214,7 @@ def _rewrite(planner: _Planner) -> None:
     planner.problem = replace(problem, assignment=Assignment(target, value))
 
 
-def _prepare_diagonals(planner: _Planner) -> None:
+def _prepare_diagonals(planner: Planner) -> None:
     """Convert operands that are read with a repeated index to levels to be searched."""
     read = accesses(planner.problem.assignment.value)
     for name, spec in planner.problem.operands:
@@ -207,7 +232,7 @@ def _prepare_diagonals(planner: _Planner) -> None:
             spec, format=Format(levels.levels, spec.format.dimension_order)
         )
         source = planner.bindings[name]
-        planner.bindings[name] = _converted(planner, source, spec, wanted)
+        planner.bindings[name] = converted(planner, source, spec, wanted)
         planner.reasons.append(
             Reason(
                 f"convert {name} to {wanted.format}",
@@ -225,7 +250,7 @@ def _with_spec(problem: Problem, name: str, spec: TensorSpec) -> Problem:
     return replace(problem, operands=operands)
 
 
-def _sort_operands(planner: _Planner) -> None:
+def _sort_operands(planner: Planner) -> None:
     """Replace operands whose levels are not ordered by sorted ones.
 
     Not those that a single kernel walks as they are.
@@ -244,7 +269,7 @@ def _sort_operands(planner: _Planner) -> None:
         source = planner.bindings[name]
         if not is_coordinate_list(spec.format):
             listed = coordinate_list(spec, unique=spec.format.unique)
-            source, spec = _converted(planner, source, spec, listed), listed
+            source, spec = converted(planner, source, spec, listed), listed
         result = planner.fresh()
         ordered = replace(
             sorted_spec(spec), index_dtype=_width_once_sorted(name, spec, problem)
@@ -271,168 +296,7 @@ def _width_once_sorted(name: str, spec: TensorSpec, problem: Problem) -> str:
     return problem.output.index_dtype if held else spec.index_dtype
 
 
-def _compute(planner: _Planner, problem: Problem, result: str) -> None:
-    """Append the cheapest steps that compute a problem under a name."""
-    best: _Planner | None = None
-    found = options(problem, planner.statistics, direct_only=planner.direct_only)
-    option = min(found, key=lambda option: option.cost, default=None)
-    if option is not None:
-        best = planner.branch()
-        _append(best, problem, option, result)
-    value, reductions = split_reductions(problem.assignment.value)
-    if _may_split(problem, value, reductions):
-        split = planner.branch()
-        try:
-            _split(split, problem, value, reductions, result)
-        except UnsupportedError:
-            # A part may walk an operand in no order beside a temporary: as a whole the
-            # problem needed no order.
-            if best is None:
-                raise
-        else:
-            if best is None or split.cost < best.cost:
-                best = split
-    if best is None:
-        raise UnsupportedError(
-            "expected an expression that sparray can schedule, got\n"
-            f"{problem.describe()}"
-        )
-    planner.take(best)
-
-
-def _may_split(
-    problem: Problem, value: Expr, reductions: tuple[Reduction, ...]
-) -> bool:
-    """Tell whether each reduction can be an array of its own.
-
-    A temporary without dimensions cannot say that nothing was added up, on which the
-    pattern of a sparse result may depend.
-    """
-    if not reductions or isinstance(value, Access):
-        return False
-    return problem.output.format.is_dense or not any(
-        not free_indices(item.reduce)
-        and any(
-            not problem.specs[a.tensor].format.is_dense for a in accesses(item.reduce)
-        )
-        for item in reductions
-    )
-
-
-def _append(planner: _Planner, problem: Problem, option: Option, result: str) -> None:
-    """Append an option's steps."""
-    arrays = dict(planner.bindings)
-    for name, spec in option.convert.items():
-        planner.reasons.append(
-            Reason(
-                f"convert {name} to {spec.format}",
-                "its levels stand in an order that no loop order of the expression "
-                "follows as cheaply",
-            )
-        )
-        old = problem.specs[name]
-        arrays[name] = _converted(planner, planner.bindings[name], old, spec)
-    planner.cost += option.cost
-    wanted, final = option.problem.output, option.final
-    decision = decide_widely(
-        option.problem, option.candidate, planner.statistics, planner.vector_bytes
-    )
-    if final is None and decision.problem.output != wanted:
-        final = wanted
-    planner.reasons.extend(decision.reasons)
-    changed = decision.problem
-    operands = tuple(arrays[name] for name, _ in changed.operands)
-    if final is None:
-        planner.steps.append(KernelStep(decision, operands, result))
-        return
-    made = planner.fresh()
-    planner.steps.append(KernelStep(decision, operands, made))
-    spec = changed.output
-    if option.sort:
-        planner.reasons.append(
-            Reason(
-                "sort the result's entries",
-                "no loop order makes them in the order of its levels",
-            )
-        )
-        ordered = sorted_spec(spec)
-        source, made = made, planner.fresh()
-        planner.steps.append(sort_step(source, made, spec, ordered))
-        spec = ordered
-    _convert(planner, made, spec, final, result)
-
-
-def _converted(
-    planner: _Planner, source: str, spec: TensorSpec, wanted: TensorSpec
-) -> str:
-    """Return the name of an array in another spec; converted once."""
-    known = planner.converted.get((source, wanted))
-    if known is None:
-        known = planner.converted[source, wanted] = planner.fresh()
-        _convert(planner, source, spec, wanted, known)
-    return known
-
-
-def _convert(
-    planner: _Planner, source: str, spec: TensorSpec, wanted: TensorSpec, result: str
-) -> None:
-    """Append ``result = source``; the option that asks for it counts its cost."""
-    problem = conversion(spec, wanted)
-    inner = _Planner(
-        problem,
-        conversion_statistics(planner.statistics, problem),
-        planner.vector_bytes,
-        {"A": source},
-        numbers=planner.numbers,
-        direct_only=True,
-    )
-    _compute(inner, problem, result)
-    planner.steps.extend(inner.steps)
-    planner.reasons.extend(inner.reasons)
-
-
-def _split(
-    planner: _Planner,
-    problem: Problem,
-    value: Expr,
-    reductions: tuple[Reduction, ...],
-    result: str,
-) -> None:
-    """Compute each reduction as a temporary, then the rest of the expression."""
-    planner.reasons.append(
-        Reason(
-            "compute the sums first",
-            "they need other loops than the rest of the expression",
-        )
-    )
-    specs, terms = dict(problem.operands), {}
-    positions = dict(planner.statistics.positions)
-    for item in reductions:
-        kept = free_indices(item.reduce)
-        indices = [i for i in problem.assignment.target.indices if i in kept]
-        format = temporary_format(problem.output.format, len(indices))
-        part = _part(problem, item.reduce, indices, format)
-        if not part.has_known_fill:
-            # Every entry is stored, so it may as well be dense.
-            dense = named_format("dense", len(indices))
-            part = _part(problem, item.reduce, indices, dense)
-        name = item.workspace.tensor
-        _bind(planner, part, name)
-        specs[name] = part.output
-        terms[item.workspace] = Access(name, part.assignment.target.indices)
-        entries = round(result_entries(part, planner.statistics))
-        positions[name] = [entries] * part.output.format.ndim
-    planner.statistics = replace(planner.statistics, positions=positions)
-    rest = substitute(value, terms)
-    final = replace(
-        problem,
-        assignment=Assignment(problem.assignment.target, rest),
-        operands=_used(tuple(specs.items()), rest),
-    )
-    _compute(planner, final, result)
-
-
-def _compute_nested(planner: _Planner) -> None:
+def _compute_nested(planner: Planner) -> None:
     """Compute reductions that stand inside others, the innermost first."""
     while True:
         problem = planner.problem
@@ -440,18 +304,18 @@ def _compute_nested(planner: _Planner) -> None:
         if inner is None:
             return
         indices = free_indices(inner)
-        used = _used(problem.operands, inner)
+        used = used_operands(problem.operands, inner)
         format = infer_format(Assignment(Access(names.OUTPUT, indices), inner), used)
-        part = _part(problem, inner, indices, format)
+        part = part_of(problem, inner, indices, format)
         if format.is_dense and part.has_known_fill:
             format = temporary_format(problem.output.format, len(indices))
-            part = _part(problem, inner, indices, format)
+            part = part_of(problem, inner, indices, format)
         # No operand has such a name, no workspace, and no variable.
         name = f"inner{len(problem.operands)}"
         planner.reasons.append(
             Reason(f"compute {name} first", "it is a sum inside another one")
         )
-        _bind(planner, part, name)
+        bind(planner, part, name)
         entries = round(result_entries(part, planner.statistics))
         positions = {**planner.statistics.positions, name: [entries] * format.ndim}
         planner.statistics = replace(planner.statistics, positions=positions)
@@ -461,32 +325,3 @@ def _compute_nested(planner: _Planner) -> None:
         assignment = Assignment(problem.assignment.target, value)
         operands = (*problem.operands, (name, part.output))
         planner.problem = replace(problem, assignment=assignment, operands=operands)
-
-
-def _bind(planner: _Planner, part: Problem, name: str) -> None:
-    """Append the steps of a part, whose result is an operand of that name."""
-    array = planner.fresh()
-    _compute(planner, part, array)
-    planner.bindings[name] = array
-
-
-def _part(
-    problem: Problem, reduce: Reduce, indices: Sequence[str], format: Format
-) -> Problem:
-    """Return the problem of one reduction."""
-    dtypes = {name: spec.dtype for name, spec in problem.operands}
-    dtype = accumulated_dtype(reduce, dtypes)
-    used = _used(problem.operands, reduce)
-    output = TensorSpec(format, dtype, problem.output.index_dtype)
-    return Problem(
-        Assignment(Access(names.OUTPUT, tuple(indices)), reduce),
-        used,
-        result_spec(reduce, used, output),
-    )
-
-
-def _used(
-    operands: Sequence[tuple[str, TensorSpec]], expr: Expr
-) -> tuple[tuple[str, TensorSpec], ...]:
-    read = {access.tensor for access in accesses(expr)}
-    return tuple((name, spec) for name, spec in operands if name in read)

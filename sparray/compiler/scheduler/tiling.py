@@ -14,12 +14,13 @@ from sparray.formats.level import Locatable
 __all__ = [
     "PREFETCH_DISTANCE",
     "SUMS",
+    "TILE_BYTES",
     "can_reduce_in_vectors",
     "can_tile",
     "tile_sizes",
 ]
 
-_TILE_BYTES = 256
+TILE_BYTES = 256
 """Bytes of the largest tile: 8 accumulators of AVX2 (2 multiply-adds start per cycle
 and take 4 cycles, so 8 hide the latency, and fit the 16 registers with their
 operands), 4 of AVX-512. Twice as much was slower by 5 to 15 % on gathered rows, on the
@@ -32,9 +33,11 @@ SUMS = 4
 _VECTOR_OPERATORS = frozenset({"add", "sub", "mul", "div", "times", "over", "neg"})
 
 
-def tile_sizes(dtype: str, vector_bytes: int) -> tuple[int, ...]:
+def tile_sizes(
+    dtype: str, vector_bytes: int, tile_bytes: int = TILE_BYTES
+) -> tuple[int, ...]:
     """Return the tiles' sizes: as large as fits, then halves down to a single value."""
-    size = max(_TILE_BYTES, vector_bytes) // np.dtype(computed_dtype(dtype)).itemsize
+    size = max(tile_bytes, vector_bytes) // np.dtype(computed_dtype(dtype)).itemsize
     sizes = []
     while size >= 1:
         sizes.append(size)

@@ -1,0 +1,182 @@
+"""What may vary in a kernel beside its loop order: tiles, sums, prefetches, threads."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from sparray.compiler.problem import Problem
+from sparray.compiler.schedule.assemble import Assembly
+from sparray.compiler.scheduler.assembly import Choice, walked_at
+from sparray.compiler.scheduler.candidates import Candidate
+from sparray.compiler.scheduler.cost_model import COSTS
+from sparray.compiler.scheduler.shape import (
+    Shape,
+    late_indices,
+    parallel_index,
+    shape_of,
+)
+from sparray.compiler.scheduler.tiling import (
+    PREFETCH_DISTANCE,
+    SUMS,
+    TILE_BYTES,
+    can_reduce_in_vectors,
+    can_tile,
+)
+
+__all__ = ["Knobs", "knob_factor", "knob_settings", "walks_one", "workspace_kinds"]
+
+_NEAR = 1.02
+"""Factor of a setting about which the cost model knows only that it is not the usual
+one: near enough to be measured, never preferred unmeasured."""
+
+
+@dataclass(frozen=True, slots=True)
+class Knobs:
+    """Settings of one kernel's schedule beside its loop order.
+
+    Attributes
+    ----------
+    workspace : str
+        What holds sums whose loop stands around a loop of the target: ``"registers"``,
+        ``"memory"`` (the result itself) or ``"list"``; empty for the usual one.
+    tile_bytes : int
+        Bytes of the largest tile in registers.
+    prefetch : int
+        Positions ahead that gathered rows are prefetched; 0 for not at all.
+    sums : int
+        Sums side by side; 1 for no unrolling.
+    vector : bool
+        Whether a sum along contiguous memory runs in vector instructions.
+    parallel : bool
+        Whether the outermost loop runs on several threads where it may.
+    """
+
+    workspace: str = ""
+    tile_bytes: int = TILE_BYTES
+    prefetch: int = PREFETCH_DISTANCE
+    sums: int = SUMS
+    vector: bool = True
+    parallel: bool = True
+
+    def __str__(self) -> str:
+        """Return the settings that are not the usual ones: ``sums 8, one thread``."""
+        usual = Knobs()
+        said = [self.workspace] if self.workspace else []
+        if self.tile_bytes != usual.tile_bytes:
+            said.append(f"tiles of {self.tile_bytes} bytes")
+        if self.prefetch != usual.prefetch:
+            said.append(f"prefetch {self.prefetch}" if self.prefetch else "no prefetch")
+        if self.sums != usual.sums:
+            said.append(f"sums {self.sums}")
+        if not self.vector:
+            said.append("no vectors")
+        if not self.parallel:
+            said.append("one thread")
+        return ", ".join(said)
+
+
+def workspace_kinds(
+    order: Sequence[str], choice: Choice, shape: Shape, problem: Problem
+) -> tuple[str, ...]:
+    """Return what can hold the sums of late loops, the usual one first.
+
+    Empty where no loop of the target stands inside the one reduction's.
+    """
+    late = late_indices(order, frozenset(shape.reduced))
+    if len(shape.terms) != 1 or not late:
+        return ()
+    if choice.way is Assembly.BLOCKS:
+        return ("memory",)
+    if choice.way is Assembly.PLACE:
+        return ("memory", "list")[not shape.copies : 1 + (len(late) == 1)]
+    if choice.way is Assembly.APPEND:
+        return ("list",) if problem.output.format.is_sorted else ("memory",)
+    kinds = []
+    if late == [order[-1]] and can_tile(order[-1], shape.merged, problem):
+        kinds.append("registers")
+    if shape.copies:
+        kinds.append("memory")
+    if len(late) == 1:
+        kinds.append("list")
+    return tuple(kinds)
+
+
+def walks_one(index: str, shape: Shape, problem: Problem) -> bool:
+    """Tell whether a loop walks one operand, each of its coordinates once."""
+    walked, points = walked_at(shape.merged, index, problem)
+    if len(walked) != 1 or points != (frozenset(walked),):
+        return False
+    spec = problem.specs[walked[0].tensor]
+    return all(level.unique for level in spec.format.levels)
+
+
+def knob_settings(
+    candidate: Candidate, problem: Problem, vector_bytes: int
+) -> Iterator[Knobs]:
+    """Yield every setting with a schedule of its own, the usual one first."""
+    shape = shape_of(problem)
+    order, choice = candidate.order, candidate.choice
+    threads = parallel_index(order, shape, choice, problem) is not None
+    for knobs in _loop_settings(order, choice, shape, problem, vector_bytes):
+        yield knobs
+        if threads:
+            yield replace(knobs, parallel=False)
+
+
+def _loop_settings(
+    order: Sequence[str],
+    choice: Choice,
+    shape: Shape,
+    problem: Problem,
+    vector_bytes: int,
+) -> Iterator[Knobs]:
+    kinds = workspace_kinds(order, choice, shape, problem)
+    yield Knobs()
+    for number, kind in enumerate(kinds):
+        if kind == "registers":
+            yield from _tile_settings(order, shape, problem, vector_bytes)
+        elif number:
+            yield Knobs(workspace=kind)
+    if kinds or len(shape.terms) != 1:
+        return
+    inner = order[-1]
+    if shape.ops == ("add",) and can_reduce_in_vectors(
+        inner, order, shape.merged, problem
+    ):
+        yield Knobs(vector=False)
+    elif walks_one(inner, shape, problem):
+        yield from (Knobs(sums=sums) for sums in (1, 2, 8))
+
+
+def _tile_settings(
+    order: Sequence[str], shape: Shape, problem: Problem, vector_bytes: int
+) -> Iterator[Knobs]:
+    gathers = len(walked_at(shape.merged, order[-2], problem)[0]) == 1
+    for tile_bytes in (TILE_BYTES, TILE_BYTES // 2, 2 * TILE_BYTES):
+        if tile_bytes < vector_bytes:
+            continue
+        prefetches = (PREFETCH_DISTANCE, 0, 2 * PREFETCH_DISTANCE) if gathers else (8,)
+        for prefetch in prefetches:
+            for sums in (SUMS, 1) if gathers else (SUMS,):
+                knobs = Knobs(tile_bytes=tile_bytes, prefetch=prefetch, sums=sums)
+                if knobs != Knobs():
+                    yield knobs
+
+
+def knob_factor(knobs: Knobs) -> float:
+    """Return the estimated factor on a kernel's cost beside the usual settings."""
+    usual, factor = Knobs(), 1.0
+    if not knobs.parallel:
+        factor *= COSTS["serial"]
+    if knobs.workspace:
+        factor *= COSTS[knobs.workspace]
+    if not knobs.vector:
+        factor *= COSTS["leaf"] / COSTS["vector"]
+    if knobs.sums < usual.sums:
+        factor *= COSTS["waiting"] if knobs.sums == 1 else _NEAR
+    elif knobs.sums > usual.sums:
+        factor *= _NEAR
+    if knobs.prefetch != usual.prefetch:
+        factor *= _NEAR
+    if knobs.tile_bytes != usual.tile_bytes:
+        factor *= _NEAR
+    return factor

@@ -1,0 +1,336 @@
+"""The steps of a plan in the making: kernels, conversions, sums as temporaries."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import count
+
+from sparray.compiler import names
+from sparray.compiler.cin.concretize import Reduction, split_reductions
+from sparray.compiler.index_notation.dtypes import accumulated_dtype
+from sparray.compiler.index_notation.nodes import Access, Assignment, Expr, Reduce
+from sparray.compiler.index_notation.simplify import (
+    accesses,
+    free_indices,
+    substitute,
+)
+from sparray.compiler.problem import Problem, TensorSpec, result_spec
+from sparray.compiler.scheduler.candidates import best_candidate
+from sparray.compiler.scheduler.conversions import conversion, conversion_statistics
+from sparray.compiler.scheduler.decision import Reason, decide_widely
+from sparray.compiler.scheduler.knobs import Knobs
+from sparray.compiler.scheduler.options import Option, options, result_entries
+from sparray.compiler.scheduler.statistics import Statistics
+from sparray.compiler.scheduler.steps import KernelStep, Step, sort_step
+from sparray.compiler.scheduler.temporaries import sorted_spec, temporary_format
+from sparray.compiler.scheduler.ways import Way, kernel_ways
+from sparray.errors import InternalError, UnsupportedError
+from sparray.formats.format import Format
+from sparray.formats.named import named_format
+
+__all__ = [
+    "Planner",
+    "bind",
+    "compute",
+    "compute_alone",
+    "convert",
+    "converted",
+    "follow",
+    "part_of",
+    "used_operands",
+    "ways_of",
+]
+
+
+@dataclass(slots=True)
+class Planner:
+    """A plan in the making.
+
+    ``bindings`` has the array of each operand of ``problem``, ``converted`` what is
+    known of them in other specs; ``cost`` is that of the steps so far.
+    """
+
+    problem: Problem
+    statistics: Statistics
+    vector_bytes: int
+    bindings: dict[str, str]
+    steps: list[Step] = field(default_factory=list)
+    reasons: list[Reason] = field(default_factory=list)
+    converted: dict[tuple[str, TensorSpec], str] = field(default_factory=dict)
+    numbers: Iterator[int] = field(default_factory=lambda: count(1))
+    cost: float = 0.0
+    direct_only: bool = False
+
+    def fresh(self) -> str:
+        """Return the name of a new temporary."""
+        return f"T{next(self.numbers)}"
+
+    def branch(self) -> "Planner":
+        """Return a planner that goes on from here without changing this one."""
+        return replace(
+            self,
+            bindings=dict(self.bindings),
+            steps=list(self.steps),
+            reasons=list(self.reasons),
+            converted=dict(self.converted),
+        )
+
+    def take(self, other: "Planner") -> None:
+        """Go on from where another planner is."""
+        self.statistics, self.bindings = other.statistics, other.bindings
+        self.steps, self.reasons = other.steps, other.reasons
+        self.converted, self.cost = other.converted, other.cost
+
+
+def compute(planner: Planner, problem: Problem, result: str) -> None:
+    """Append the cheapest steps that compute a problem under a name."""
+    best: Planner | None = None
+    found = options(problem, planner.statistics, direct_only=planner.direct_only)
+    option = min(found, key=lambda option: option.cost, default=None)
+    if option is not None:
+        best = planner.branch()
+        _append(best, problem, option, result)
+    split = _try_split(planner, problem, result, needed=best is None)
+    if split is not None and (best is None or split.cost < best.cost):
+        best = split
+    if best is None:
+        raise UnsupportedError(
+            "expected an expression that sparray can schedule, got\n"
+            f"{problem.describe()}"
+        )
+    planner.take(best)
+
+
+def compute_alone(planner: Planner, problem: Problem, result: str) -> None:
+    """Append the cheapest single kernel that computes a problem under a name."""
+    candidate = best_candidate(problem, planner.statistics)
+    if candidate is None:
+        raise InternalError(f"expected a kernel for\n{problem.describe()}")
+    direct = Option(problem, candidate, candidate.cost, {})
+    _append(planner, problem, direct, result)
+
+
+def ways_of(
+    planner: Planner, problem: Problem, *, alone: bool = False
+) -> tuple[Way, ...]:
+    """Return every way to compute a problem, the cheapest first.
+
+    Parameters
+    ----------
+    planner : Planner
+        The plan so far, which is not changed.
+    problem : Problem
+        What to compute.
+    alone : bool
+        Whether it must be a single kernel, without conversions.
+    """
+    known = kernel_ways(problem, planner.statistics, planner.vector_bytes, alone=alone)
+    # Conversions that are found twice have the same text.
+    found: dict[str, Way] = {}
+    for way in known:
+        found.setdefault(str(way), way)
+    if not alone:
+        split = _try_split(planner, problem, names.OUTPUT, needed=False)
+        if split is not None:
+            way = Way(None, Knobs(), split.cost - planner.cost)
+            found[str(way)] = way
+    return tuple(sorted(found.values(), key=lambda way: way.cost))
+
+
+def follow(planner: Planner, problem: Problem, way: Way, result: str) -> None:
+    """Append the steps of one of `ways_of` a problem under a name."""
+    if way.option is not None:
+        _append(planner, problem, way.option, result, way.knobs)
+        return
+    value, reductions = split_reductions(problem.assignment.value)
+    _split(planner, problem, value, reductions, result)
+
+
+def _try_split(
+    planner: Planner, problem: Problem, result: str, *, needed: bool
+) -> Planner | None:
+    """Return a planner with each sum computed for itself, if that is possible."""
+    value, reductions = split_reductions(problem.assignment.value)
+    if not _may_split(problem, value, reductions):
+        return None
+    split = planner.branch()
+    try:
+        _split(split, problem, value, reductions, result)
+    except UnsupportedError:
+        # A part may walk an operand in no order beside a temporary: as a whole the
+        # problem needed no order.
+        if needed:
+            raise
+        return None
+    return split
+
+
+def _may_split(
+    problem: Problem, value: Expr, reductions: tuple[Reduction, ...]
+) -> bool:
+    """Tell whether each reduction can be an array of its own.
+
+    A temporary without dimensions cannot say that nothing was added up, on which the
+    pattern of a sparse result may depend.
+    """
+    if not reductions or isinstance(value, Access):
+        return False
+    return problem.output.format.is_dense or not any(
+        not free_indices(item.reduce)
+        and any(
+            not problem.specs[a.tensor].format.is_dense for a in accesses(item.reduce)
+        )
+        for item in reductions
+    )
+
+
+def _append(
+    planner: Planner,
+    problem: Problem,
+    option: Option,
+    result: str,
+    knobs: Knobs | None = None,
+) -> None:
+    """Append an option's steps."""
+    arrays = dict(planner.bindings)
+    for name, spec in option.convert.items():
+        planner.reasons.append(
+            Reason(
+                f"convert {name} to {spec.format}",
+                "its levels stand in an order that no loop order of the expression "
+                "follows as cheaply",
+            )
+        )
+        old = problem.specs[name]
+        arrays[name] = converted(planner, planner.bindings[name], old, spec)
+    planner.cost += option.cost
+    wanted, final = option.problem.output, option.final
+    decision = decide_widely(
+        option.problem,
+        option.candidate,
+        planner.statistics,
+        planner.vector_bytes,
+        Knobs() if knobs is None else knobs,
+    )
+    if final is None and decision.problem.output != wanted:
+        final = wanted
+    planner.reasons.extend(decision.reasons)
+    changed = decision.problem
+    operands = tuple(arrays[name] for name, _ in changed.operands)
+    if final is None:
+        planner.steps.append(KernelStep(decision, operands, result))
+        return
+    made = planner.fresh()
+    planner.steps.append(KernelStep(decision, operands, made))
+    spec = changed.output
+    if option.sort:
+        planner.reasons.append(
+            Reason(
+                "sort the result's entries",
+                "no loop order makes them in the order of its levels",
+            )
+        )
+        ordered = sorted_spec(spec)
+        source, made = made, planner.fresh()
+        planner.steps.append(sort_step(source, made, spec, ordered))
+        spec = ordered
+    convert(planner, made, spec, final, result)
+
+
+def converted(
+    planner: Planner, source: str, spec: TensorSpec, wanted: TensorSpec
+) -> str:
+    """Return the name of an array in another spec; converted once."""
+    known = planner.converted.get((source, wanted))
+    if known is None:
+        known = planner.converted[source, wanted] = planner.fresh()
+        convert(planner, source, spec, wanted, known)
+    return known
+
+
+def convert(
+    planner: Planner, source: str, spec: TensorSpec, wanted: TensorSpec, result: str
+) -> None:
+    """Append ``result = source``; the option that asks for it counts its cost."""
+    problem = conversion(spec, wanted)
+    inner = Planner(
+        problem,
+        conversion_statistics(planner.statistics, problem),
+        planner.vector_bytes,
+        {"A": source},
+        numbers=planner.numbers,
+        direct_only=True,
+    )
+    compute(inner, problem, result)
+    planner.steps.extend(inner.steps)
+    planner.reasons.extend(inner.reasons)
+
+
+def _split(
+    planner: Planner,
+    problem: Problem,
+    value: Expr,
+    reductions: tuple[Reduction, ...],
+    result: str,
+) -> None:
+    """Compute each reduction as a temporary, then the rest of the expression."""
+    planner.reasons.append(
+        Reason(
+            "compute the sums first",
+            "they need other loops than the rest of the expression",
+        )
+    )
+    specs, terms = dict(problem.operands), {}
+    positions = dict(planner.statistics.positions)
+    for item in reductions:
+        kept = free_indices(item.reduce)
+        indices = [i for i in problem.assignment.target.indices if i in kept]
+        format = temporary_format(problem.output.format, len(indices))
+        part = part_of(problem, item.reduce, indices, format)
+        if not part.has_known_fill:
+            # Every entry is stored, so it may as well be dense.
+            dense = named_format("dense", len(indices))
+            part = part_of(problem, item.reduce, indices, dense)
+        name = item.workspace.tensor
+        bind(planner, part, name)
+        specs[name] = part.output
+        terms[item.workspace] = Access(name, part.assignment.target.indices)
+        entries = round(result_entries(part, planner.statistics))
+        positions[name] = [entries] * part.output.format.ndim
+    planner.statistics = replace(planner.statistics, positions=positions)
+    rest = substitute(value, terms)
+    final = replace(
+        problem,
+        assignment=Assignment(problem.assignment.target, rest),
+        operands=used_operands(tuple(specs.items()), rest),
+    )
+    compute(planner, final, result)
+
+
+def bind(planner: Planner, part: Problem, name: str) -> None:
+    """Append the steps of a part, whose result is an operand of that name."""
+    array = planner.fresh()
+    compute(planner, part, array)
+    planner.bindings[name] = array
+
+
+def part_of(
+    problem: Problem, reduce: Reduce, indices: Sequence[str], format: Format
+) -> Problem:
+    """Return the problem of one reduction."""
+    dtypes = {name: spec.dtype for name, spec in problem.operands}
+    dtype = accumulated_dtype(reduce, dtypes)
+    used = used_operands(problem.operands, reduce)
+    output = TensorSpec(format, dtype, problem.output.index_dtype)
+    return Problem(
+        Assignment(Access(names.OUTPUT, tuple(indices)), reduce),
+        used,
+        result_spec(reduce, used, output),
+    )
+
+
+def used_operands(
+    operands: Sequence[tuple[str, TensorSpec]], expr: Expr
+) -> tuple[tuple[str, TensorSpec], ...]:
+    """Return the operands that an expression reads."""
+    read = {access.tensor for access in accesses(expr)}
+    return tuple((name, spec) for name, spec in operands if name in read)

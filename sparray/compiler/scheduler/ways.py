@@ -1,0 +1,75 @@
+"""Every way to compute a problem by one kernel: options, each in all its settings."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sparray.compiler.problem import Problem
+from sparray.compiler.scheduler.candidates import candidates
+from sparray.compiler.scheduler.knobs import Knobs, knob_factor, knob_settings
+from sparray.compiler.scheduler.options import Option, options
+from sparray.compiler.scheduler.statistics import Statistics
+
+__all__ = ["Way", "kernel_ways"]
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """One legal decision about a problem; its text names it among all the others.
+
+    Attributes
+    ----------
+    option : Option or None
+        Loop order, assembly and conversions; None for each sum as an array of its own.
+    knobs : Knobs
+        Settings of the kernel beside its loop order.
+    cost : float
+        The estimate, conversions included.
+    """
+
+    option: Option | None
+    knobs: Knobs
+    cost: float
+
+    def __str__(self) -> str:
+        if self.option is None:
+            return "each sum for itself"
+        candidate, output = self.option.candidate, self.option.problem.output
+        said = [
+            f"convert {name} to {spec.format}"
+            for name, spec in self.option.convert.items()
+        ]
+        way = "" if candidate.choice.way is None else candidate.choice.way.value
+        said.append(f"loops {' '.join(candidate.order) or '(none)'} by {way}")
+        if self.option.final is not None:
+            sort = ", sorted" if self.option.sort else ""
+            said.append(f"through {output.format}{sort}")
+        settings = str(self.knobs)
+        return "; ".join([*said, settings] if settings else said)
+
+
+def kernel_ways(
+    problem: Problem, statistics: Statistics, vector_bytes: int, *, alone: bool = False
+) -> Iterator[Way]:
+    """Yield every way to compute a problem by one kernel and conversions around it.
+
+    Parameters
+    ----------
+    problem : Problem
+        What to compute.
+    statistics : Statistics
+        Sizes of its operands.
+    vector_bytes : int
+        Width of the target's vector registers.
+    alone : bool
+        Whether the kernel must stand alone, without conversions.
+    """
+    found = (
+        (Option(problem, one, one.cost, {}) for one in candidates(problem, statistics))
+        if alone
+        else options(problem, statistics, judge=candidates)
+    )
+    for option in found:
+        around = option.cost - option.candidate.cost
+        for knobs in knob_settings(option.candidate, option.problem, vector_bytes):
+            cost = around + option.candidate.cost * knob_factor(knobs)
+            yield Way(option, knobs, cost)
