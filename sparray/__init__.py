@@ -97,12 +97,14 @@ if TYPE_CHECKING:
         trunc,
     )
     from sparray.functions.explain import explain
+    from sparray.functions.explanation import Explanation
     from sparray.functions.infer_format import infer_format
     from sparray.io.kinds import load, save
     from sparray.view.draw import draw
     from sparray.view.spy import spy
 
 __all__ = [
+    "Explanation",
     "Format",
     "Kernel",
     "SparseArray",
@@ -199,6 +201,7 @@ __version__ = "0.1.0"
 
 # These bring in the whole compiler, which a warm call does not need.
 _LAZY = {
+    "Explanation": "sparray.functions.explanation",
     "Kernel": "sparray.functions.compile",
     "compile": "sparray.functions.compile",
     "draw": "sparray.view.draw",

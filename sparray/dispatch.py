@@ -22,7 +22,13 @@ if TYPE_CHECKING:
     from sparray.execution import PlanRunner, Runner
     from sparray.fusion import Fusion
 
-__all__ = ["evaluate", "evaluate_expression", "try_compiled"]
+__all__ = [
+    "FusedRunner",
+    "evaluate",
+    "evaluate_expression",
+    "fused_runner",
+    "try_compiled",
+]
 
 
 Given = Operand | npt.NDArray[Any]
@@ -50,14 +56,14 @@ class _Call:
         Which of the expression's indices each of the kernel's extents is.
     """
 
-    runner: "PlanRunner | _FusedRunner"
+    runner: "PlanRunner | FusedRunner"
     single: "Runner | None"
     operands: tuple[int, ...]
     extents: tuple[int, ...]
 
 
 @dataclass(slots=True)
-class _FusedRunner:
+class FusedRunner:
     """Computes an expression of many indices as one of few.
 
     Attributes
@@ -75,20 +81,24 @@ class _FusedRunner:
     prune: bool
     is_compiled = True
 
+    @property
+    def made_format(self) -> Format:
+        """Of what is computed with few indices, of which the result is made."""
+        if not self.fusion.changes_target:
+            return self.format
+        target = self.fusion.expression.assignment.target
+        return named_format("csf", len(target.indices))
+
     def run(
         self, operands: Mapping[str, Operand], extents: Mapping[str, int]
     ) -> Stored:
         """Compute the result."""
         given, places = self.fusion.operands(operands)
-        if not self.fusion.changes_target:
-            return evaluate_expression(
-                self.fusion.expression, given, self.format, prune=self.prune
-            )
-        target = self.fusion.expression.assignment.target
-        listed = named_format("csf", len(target.indices))
         made = evaluate_expression(
-            self.fusion.expression, given, listed, prune=self.prune
+            self.fusion.expression, given, self.made_format, prune=self.prune
         )
+        if not self.fusion.changes_target:
+            return made
         shape = tuple(extents[index] for index in self.fusion.target)
         return self.fusion.result(made, places, self.format, shape)
 
@@ -198,7 +208,7 @@ def _run(call: _Call, expression: Expression, operands: Sequence[Given]) -> Stor
         sizes = dict(zip(expression.indices, extents, strict=True))
         return call.runner.run(named, sizes)
     except IndexWidthError:
-        if isinstance(call.runner, _FusedRunner):
+        if isinstance(call.runner, FusedRunner):
             raise
         format = call.runner.compiled.plan.problem.output.format
         prune = call.runner.compiled.plan.problem.prune
@@ -217,7 +227,7 @@ def _prepare(
     from sparray.execution import PlanRunner
     from sparray.planning import operands_plan
 
-    fused = _fused(expression, operands, format, prune)
+    fused = fused_runner(expression, operands, format, prune)
     if fused is not None:
         return _Call(fused, None, (), ())
     compiled = operands_plan(
@@ -234,13 +244,13 @@ def _prepare(
     return _Call(runner, single, numbers, extents)
 
 
-def _fused(
+def fused_runner(
     expression: Expression,
     operands: Sequence[Given],
     format: Format | None,
     prune: bool,
-) -> _FusedRunner | None:
-    """Return the way to compute an expression that has too many indices.
+) -> FusedRunner | None:
+    """Return the way to compute an expression that has too many indices; else None.
 
     Or one of tables that hold little of a large extent: a kernel looks every coordinate
     of the extent up in them.
@@ -265,7 +275,7 @@ def _fused(
         wanted = infer_format(expression.assignment, tuple(specs.items()))
     if fusion.changes_target and wanted.is_full:
         return None
-    return _FusedRunner(fusion, wanted, prune)
+    return FusedRunner(fusion, wanted, prune)
 
 
 def _is_wide_table(operand: Given) -> bool:

@@ -28,7 +28,7 @@ def test_a_command_is_required(capsys):
     "arguments, said",
     [
         (["ij,jk->ik", "--formats", "csr", "dense"], "loop order i k j"),
-        (["ij,jk->ik", "--formats", "csr", "--shapes", "50,60", "60,3"], "about"),
+        (["ij,jk->ik", "--formats", "csr", "--shapes", "50,60", "60,3"], "iterations"),
         (["C[i,j] = A[i,j] + B[i,j]", "--formats", "csr", "coo"], "out[i,j] = "),
         (["ijk,kr->ijr", "--formats", "csf"], "A: (i, j, k) -> (i: compressed"),
         (["ij,ij->ij", "--formats", "csr", "csr", "--result", "csc"], "decisions"),
@@ -55,6 +55,16 @@ def test_explain_says_what_is_wrong(capsys, arguments, said):
     assert main(["explain", *arguments]) == 1
     error = capsys.readouterr().err
     assert error.startswith("sparray: error: ") and said in error
+
+
+def test_explain_as_a_page(capsys, tmp_path):
+    page = tmp_path / "product.html"
+    assert main(["explain", "ij,jk->ik", "--formats", "csr", "--html", str(page)]) == 0
+    assert str(page) in capsys.readouterr().out
+    assert "loop order i j k" in page.read_text(encoding="utf-8")
+    absent = tmp_path / "absent" / "page.html"
+    assert main(["explain", "ij->i", "--html", str(absent)]) == 1
+    assert "html: expected a file that can be written" in capsys.readouterr().err
 
 
 def test_info(capsys):

@@ -1,9 +1,9 @@
 """Write what the compiler prints for one product, so that the pages show the truth.
 
 `developer/generated/` gets one file per stage of ``C[i,j] = A[i,k] * B[k,j]`` with a
-CSR operand, and of the same product with a sparse result; and the loops that come of
-the level functions of a diagonal format. It is made anew by every build and ignored by
-git.
+CSR operand, and of the same product with a sparse result; the loops that come of the
+level functions of a diagonal format; and what `explain` says of some expressions. It is
+made anew by every build and ignored by git.
 """
 
 from pathlib import Path
@@ -19,15 +19,20 @@ from sparray.compiler.index_notation.printer import print_assignment
 from sparray.compiler.pipeline import KernelSpec, compile_problem
 from sparray.compiler.problem import Problem, TensorSpec
 from sparray.compiler.scheduler.steps import KernelStep
-from sparray.convert import array
+from sparray.convert import array, from_coords
 from sparray.expression import assignment_expression
 from sparray.formats.named import named_format
+from sparray.functions.explain import explain
 from sparray.planning import operands_plan
+from sparray.sparse_array import SparseArray
 
 TEXT = "C[i,j] = A[i,k] * B[k,j]"
 
 # Narrow registers keep the text short: the widest tiles are left to a real machine.
 VECTOR_BYTES = 16
+
+# Of the matrices that are explained.
+ROWS = 1000
 
 Pages = dict[str, str]
 
@@ -57,7 +62,31 @@ def printed_stages() -> Pages:
         "range_located.txt": _loops(
             "C[i,j] = S[i,j] * A[i,j]", "(i, j) -> (j - i: dense, i: range)", 2
         ),
+        **_explanations(),
     }
+
+
+def _explanations() -> Pages:
+    """Return what `explain` says, as elements of a page."""
+    matrix = _random_csr()
+    factor = np.ones((ROWS, 64))
+    return {
+        "explain_spgemm.html": explain(
+            "C[i,j] = A[i,k] * B[k,j]", A=matrix, B=matrix
+        )._repr_html_(),
+        "explain_sddmm.html": explain(
+            "C[i,j] = S[i,j] * U[i,k] * V[k,j]", S=matrix, U=factor, V=factor.T
+        )._repr_html_(),
+    }
+
+
+def _random_csr() -> SparseArray:
+    """Return a matrix with eight entries in each row, the same in every build."""
+    rng = np.random.default_rng(0)
+    columns = np.stack([rng.permutation(ROWS)[:8] for _ in range(ROWS)])
+    rows = np.repeat(np.arange(ROWS), 8)
+    coords = np.stack([rows, columns.reshape(-1)])
+    return from_coords(coords, np.ones(len(rows)), (ROWS, ROWS), format="csr")
 
 
 def _loops(text: str, format: str, ndim: int) -> str:

@@ -1,6 +1,7 @@
 """``python -m sparray explain``: how an expression would be computed."""
 
 import argparse
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -42,7 +43,12 @@ def add_parser(subparsers: Any) -> None:
         help="stored entries for each coordinate of the first dimension; default: 16",
     )
     parser.add_argument("--dtype", default="float32")
-    parser.add_argument("--source", action="store_true", help="print the loop IR too")
+    parser.add_argument(
+        "--source", action="store_true", help="print the loop IR and the Cython source"
+    )
+    parser.add_argument(
+        "--html", metavar="FILE", help="write a page with all of it, sources included"
+    )
     parser.set_defaults(run=_run)
 
 
@@ -56,9 +62,19 @@ def _run(arguments: argparse.Namespace) -> None:
     options = {"format": arguments.result, "source": arguments.source}
     if "=" in text:
         named: dict[str, Any] = dict(zip(expression.tensors, operands, strict=True))
-        print(explain(text, **options, **named))
+        explanation = explain(text, **options, **named)
     else:
-        print(explain(text, *operands, **options))
+        explanation = explain(text, *operands, **options)
+    if arguments.html is None:
+        print(explanation)
+        return
+    try:
+        Path(arguments.html).write_text(explanation.html(), encoding="utf-8")
+    except OSError as error:
+        raise SettingError(
+            f"html: expected a file that can be written, got {arguments.html}: {error}"
+        ) from error
+    print(f"{arguments.html}: how {text} would be computed")
 
 
 def _operands(

@@ -1,7 +1,7 @@
 """Compile an expression for formats, before there is any operand."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,10 +21,13 @@ from sparray.execution import PlanRunner
 from sparray.expression import Expression, assignment_expression
 from sparray.formats.coordinates import as_dtype
 from sparray.formats.format import Format
-from sparray.formats.named import as_format
+from sparray.formats.named import as_format, named_format
 from sparray.functions.einsum import Operand, as_operand
+from sparray.fusion import Fusion, fuse_indices
+from sparray.planning import operand_specs
 from sparray.results import wrap_result
 from sparray.sparse_array import SparseArray
+from sparray.stored import IndexWidthError, Stored, dense_operand
 
 __all__ = ["Kernel", "compile"]
 
@@ -39,14 +42,21 @@ class Kernel:
         What it computes.
     runner : PlanRunner
         Its compiled steps; one unless the scheduler needed a temporary.
+    problem : Problem
+        What it computes of operands of which formats.
+    fusion : Fusion or None
+        The expression that the steps compute, where indices that occur together are
+        computed as one.
     """
 
     expression: Expression
     runner: PlanRunner
+    problem: Problem
+    fusion: Fusion | None = None
 
     def __call__(self, *operands: Any) -> Operand:
         """Compute the result for operands of the compiled formats and dtypes."""
-        formats = dict(self.runner.compiled.plan.problem.operands)
+        formats = dict(self.problem.operands)
         if len(operands) != len(self.expression.tensors):
             raise ExpressionError(
                 f"{self.expression.text}: expected {len(self.expression.tensors)} "
@@ -61,10 +71,26 @@ class Kernel:
                 if isinstance(operand, np.ndarray):
                     operand = operand.astype(spec.dtype, copy=False)
             made.append(_fitting(operand, spec))
-        format = self.runner.compiled.plan.problem.output.format
-        return wrap_result(
-            evaluate_expression(self.expression, made, format), SparseArray
-        )
+        return wrap_result(self._run(made), SparseArray)
+
+    def _run(self, operands: Sequence[Operand]) -> Stored:
+        """Run the kernels that are shown, if they are for such operands."""
+        format = self.problem.output.format
+        stored = [
+            dense_operand(operand) if isinstance(operand, np.ndarray) else operand
+            for operand in operands
+        ]
+        specs = operand_specs(self.expression, stored)
+        if self.fusion is None and specs == dict(self.problem.operands):
+            extents = self.expression.extents(stored)
+            named = {name: stored[n] for name, n in self.expression.operands}
+            sizes = dict(zip(self.expression.indices, extents, strict=True))
+            try:
+                return self.runner.run(named, sizes)
+            except IndexWidthError:
+                pass
+        # Of another index dtype or fill value, or in Fortran's order.
+        return evaluate_expression(self.expression, operands, format)
 
     @property
     def _specs(self) -> Sequence[KernelSpec]:
@@ -86,7 +112,8 @@ class Kernel:
     @property
     def index_notation(self) -> str:
         """The canonical assignment."""
-        return print_assignment(self.expression.assignment)
+        expression = self.expression if self.fusion is None else self.fusion.expression
+        return print_assignment(expression.assignment)
 
     @property
     def cin(self) -> str:
@@ -173,8 +200,32 @@ def compile(
     output = _spec(made, len(target.indices), result, index_dtype)
     output = result_spec(parsed.assignment.value, operands, output)
     problem = Problem(parsed.assignment, operands, output)
-    compiled = compile_problem(problem, host_target().vector_bytes)
-    return Kernel(parsed, PlanRunner(compiled))
+    vector_bytes = host_target().vector_bytes
+    fusion = fuse_indices(parsed, dict(operands))
+    if fusion is not None and not (fusion.changes_target and made.is_full):
+        steps = compile_problem(_fused_problem(fusion, problem), vector_bytes)
+        return Kernel(parsed, PlanRunner(steps), problem, fusion)
+    return Kernel(parsed, PlanRunner(compile_problem(problem, vector_bytes)), problem)
+
+
+def _fused_problem(fusion: Fusion, problem: Problem) -> Problem:
+    """Return what is computed in place of a problem: of numbered operands."""
+    specs = problem.specs
+    expression = fusion.expression
+    operands = []
+    for (name, _), read in zip(expression.operands, fusion.reads, strict=True):
+        spec = specs[read.tensor]
+        access = next(a for a, _ in expression.axes if a.tensor == name)
+        if access.indices != read.indices:
+            # A place's number fits int32 where each coordinate does.
+            levels = named_format("csf", len(access.indices))
+            spec = replace(spec, format=levels, index_dtype="int32")
+        operands.append((name, spec))
+    target = expression.assignment.target
+    output = problem.output
+    if fusion.changes_target:
+        output = replace(output, format=named_format("csf", len(target.indices)))
+    return Problem(expression.assignment, tuple(operands), output)
 
 
 def _spec(

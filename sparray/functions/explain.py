@@ -1,11 +1,15 @@
 """Explain how an expression is computed: what was chosen, and why."""
 
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, Literal
 
-from sparray.compiler.cin.printer import print_statement
-from sparray.compiler.index_notation.printer import print_assignment
-from sparray.compiler.pipeline import KernelSpec
-from sparray.compiler.scheduler.steps import KernelStep, PackStep, SortStep
+import numpy as np
+
+from sparray.compiler.index_notation.printer import print_access, print_assignment
+from sparray.compiler.pipeline import CompiledPlan
+from sparray.compiler.problem import Problem
+from sparray.dispatch import FusedRunner, fused_runner
 from sparray.expression import (
     Expression,
     assignment_expression,
@@ -14,7 +18,12 @@ from sparray.expression import (
 from sparray.formats.format import Format
 from sparray.formats.named import as_format
 from sparray.functions.einsum import as_operand
+from sparray.functions.explained_steps import plan_sections
+from sparray.functions.explanation import Explanation
 from sparray.planning import operands_plan
+from sparray.stored import Operand, dense_operand
+from sparray.view.labels import count_text
+from sparray.view.section import Section
 
 __all__ = ["explain"]
 
@@ -26,7 +35,7 @@ def explain(
     source: bool = False,
     missing: Literal["zero", "fill"] = "zero",
     **named: Any,
-) -> str:
+) -> Explanation:
     """Say how an expression would be computed for given operands.
 
     Parameters
@@ -38,7 +47,8 @@ def explain(
     format : str or Format, optional
         Of the result.
     source : bool
-        Whether to add the loop IR of each kernel.
+        Whether the text has the loop IR and the Cython source of each kernel; HTML
+        always has them, closed.
     missing : {"zero", "fill"}
         As for `einsum`.
     **named
@@ -46,10 +56,19 @@ def explain(
 
     Returns
     -------
-    str
-        Index notation, formats, each step's CIN before and after scheduling, loops with
-        estimated iterations, cost, and the reason for every decision. Nothing is
-        computed and nothing compiled.
+    Explanation
+        A str: index notation and formats; for each step its loops with estimated
+        iterations, operations and bytes, workspaces with their sizes, the reason for
+        every decision, what was rejected at which cost, and the concrete index
+        notation before and after each schedule command. ``html()`` and notebooks show
+        it as HTML; ``loops`` and ``source`` have the sources.
+
+    Notes
+    -----
+    Nothing is computed and nothing compiled. Operands of many dimensions are numbered,
+    as they are when the expression is computed. In the table of loops, each row counts
+    the loops inside it too, and bytes are those that loads and stores take, whatever
+    of them a cache may hold.
 
     Examples
     --------
@@ -71,51 +90,110 @@ def explain(
     wanted = None
     if format is not None:
         wanted = as_format(format, len(parsed.assignment.target.indices))
-    compiled = operands_plan(parsed, given, wanted)
-    lines = [parsed.text, f"  {print_assignment(parsed.assignment)}"]
-    lines += _formats(parsed, compiled.plan.problem)
-    number = 0
-    for step, spec in zip(compiled.plan.steps, compiled.kernels, strict=True):
-        number += 1
-        if isinstance(step, SortStep):
-            lines.append(f"step {number}: sort the entries of {step.source}")
-            continue
-        if isinstance(step, PackStep):
-            lines.append(f"step {number}: pack {step.source} as {step.spec.format}")
-            continue
-        lines += _kernel(number, step, spec, source)
-    lines.append("decisions:")
-    lines += [f"  {reason.what}: {reason.why}" for reason in compiled.plan.reasons]
-    return "\n".join(lines)
+    stored = [
+        dense_operand(operand) if isinstance(operand, np.ndarray) else operand
+        for operand in given
+    ]
+    fusions, final, compiled = _road(parsed, stored, wanted)
+    build = partial(_sections, parsed, wanted, fusions, final, compiled)
+    kernels = [kernel for kernel in compiled.kernels if kernel is not None]
+    return Explanation(build, kernels, source=source)
 
 
-def _formats(parsed: Expression, problem: Any) -> list[str]:
-    lines = []
+Final = tuple[Expression, Sequence[Operand]]
+Fusions = list[tuple[FusedRunner, dict[str, int]]]
+
+
+def _road(
+    expression: Expression, operands: Sequence[Operand], format: Format | None
+) -> tuple[Fusions, Final, CompiledPlan]:
+    """Return the way of a call: index fusions, what they lead to, and its plan.
+
+    It is the way that `sparray.dispatch` takes.
+    """
+    fusions: Fusions = []
+    if len(operands) == len(expression.tensors):
+        runner = fused_runner(expression, operands, format, False)
+        while runner is not None:
+            expression.extents(operands)
+            given = {name: operands[n] for name, n in expression.operands}
+            made, places = runner.fusion.operands(given)
+            counts = {index: table.shape[1] for index, table in places.items()}
+            fusions.append((runner, counts))
+            expression, operands = runner.fusion.expression, made
+            format = runner.made_format
+            runner = fused_runner(expression, operands, format, False)
+    return fusions, (expression, operands), operands_plan(expression, operands, format)
+
+
+def _sections(
+    parsed: Expression,
+    wanted: Format | None,
+    fusions: Fusions,
+    final: Final,
+    compiled: CompiledPlan,
+    source: bool,
+) -> list[Section]:
+    """Return the sections of an explanation."""
+    expression, operands = final
+    problem = compiled.plan.problem
+    first = [print_assignment(parsed.assignment)]
+    sections = []
+    if fusions:
+        sections = [*_fused(fusions)]
+    else:
+        first += _formats(problem, wanted, _users_names(parsed))
+    extents = dict(zip(expression.indices, expression.extents(operands), strict=True))
+    shapes = {name: operands[n].shape for name, n in expression.operands}
+    return [
+        Section(parsed.text, tuple(first)),
+        *sections,
+        *([Section("then", tuple(_formats(problem, wanted, {})))] if fusions else []),
+        *plan_sections(compiled, shapes, extents, source=source),
+    ]
+
+
+def _fused(fusions: Fusions) -> Iterator[Section]:
+    for runner, counts in fusions:
+        fusion = runner.fusion
+        lines = [
+            f"{' '.join(members)} as {index}, over {count_text(counts[index])} places: "
+            "the different coordinates that operands store along them"
+            for index, members in fusion.groups.items()
+        ]
+        read = dict(zip(fusion.expression.tensors, fusion.reads, strict=True))
+        lines += [
+            f"{print_access(access)} is numbered as {name}"
+            for name, access in read.items()
+            if any(index in fusion.groups for index in access.indices)
+        ]
+        lines.append(print_assignment(fusion.expression.assignment))
+        if fusion.changes_target:
+            lines.append("then the numbers in its result become coordinates again")
+        yield Section("indices that occur together are computed as one", tuple(lines))
+
+
+def _users_names(expression: Expression) -> dict[str, str]:
+    """Return what the user calls each operand, where that is something else."""
+    return {
+        name: f"{name} ({expression.tensors[number]})"
+        for name, number in expression.operands
+        if expression.tensors[number] != name
+    }
+
+
+def _formats(
+    problem: Problem, wanted: Format | None, shown: Mapping[str, str]
+) -> Iterator[str]:
     for name, spec in (*problem.operands, ("out", problem.output)):
-        line = f"  {name}: {spec.format} {spec.dtype}, {spec.index_dtype} indices"
-        lines.append(line if spec.fill.is_zero else f"{line}, fill value {spec.fill}")
-    return lines
-
-
-def _kernel(
-    number: int, step: KernelStep, spec: KernelSpec | None, source: bool
-) -> list[str]:
-    decision = step.decision
-    lines = [f"step {number}: {step.result} from {', '.join(step.operands)}"]
-    lines += _indented("before", print_statement(decision.stages[0]))
-    lines += _indented("after ", print_statement(decision.statement))
-    lines.append(f"  schedule: {decision.schedule}")
-    for depth, loop in enumerate(decision.loops):
-        indent = "  " * (depth + 1)
-        lines.append(
-            f"{indent}for {loop.index}: about {loop.iterations:.3g} iterations"
-        )
-    lines.append(f"  estimated cost: {decision.cost:.3g} multiply-adds")
-    if source and spec is not None:
-        lines += [f"  {line}" for line in spec.loops.splitlines()]
-    return lines
-
-
-def _indented(label: str, text: str) -> list[str]:
-    first, *rest = text.splitlines()
-    return [f"  {label}: {first}", *(f"    {line}" for line in rest)]
+        facts = f"{spec.format} {spec.dtype}, {spec.index_dtype} indices"
+        line = f"{shown.get(name, name)}: {facts}"
+        if not spec.fill.is_zero:
+            line = f"{line}, fill value {spec.fill}"
+        yield line
+    if wanted is not None:
+        yield "out has the format that was asked for"
+    elif problem.output.format.is_dense:
+        yield "out is dense: every element may have a value of its own"
+    else:
+        yield "out is sparse: where no operand has an entry there is nothing to store"

@@ -33,7 +33,13 @@ from sparray.compiler.scheduler.shape import (
 )
 from sparray.compiler.scheduler.statistics import Statistics
 
-__all__ = ["Candidate", "best_candidate", "candidate_in", "candidates"]
+__all__ = [
+    "Candidate",
+    "best_candidate",
+    "candidate_in",
+    "candidates",
+    "judge",
+]
 
 _LONGEST_LIST = 2**22
 """Extent up to which a list workspace is always taken: 17 bytes each, per thread."""
@@ -75,8 +81,8 @@ def candidates(problem: Problem, statistics: Statistics) -> Iterator[Candidate]:
         indices, pairs, [stored_order(a, problem) for a in (target, *found)]
     )
     for order in orders:
-        candidate = _judge(order, shape, problem, statistics)
-        if candidate is not None:
+        candidate = judge(order, shape, problem, statistics)
+        if not isinstance(candidate, str):
             yield candidate
 
 
@@ -87,7 +93,8 @@ def candidate_in(
     shape = shape_of(problem)
     if not _walks_loops(shape, order, problem):
         return None
-    return _judge(tuple(order), shape, problem, statistics)
+    found = judge(tuple(order), shape, problem, statistics)
+    return None if isinstance(found, str) else found
 
 
 def _walks_loops(shape: Shape, loops: Sequence[str], problem: Problem) -> bool:
@@ -118,28 +125,37 @@ def _walks_loops(shape: Shape, loops: Sequence[str], problem: Problem) -> bool:
     )
 
 
-def _judge(
+def judge(
     order: tuple[str, ...], shape: Shape, problem: Problem, statistics: Statistics
-) -> Candidate | None:
+) -> Candidate | str:
+    """Return the candidate with a loop order, or why it needs a temporary.
+
+    Parameters
+    ----------
+    order : tuple of str
+        Every loop, outermost first; the levels allow it.
+    shape : Shape
+        Of the problem.
+    problem : Problem
+        What to compute.
+    statistics : Statistics
+        Sizes of its operands.
+    """
     reduced = frozenset(shape.reduced)
     choice = choose_assembly(shape.merged, order, reduced, problem)
-    if choice.way is None or not takes_any_order(order, shape, choice, problem):
-        return None
+    if choice.way is None:
+        return choice.reason
+    if not takes_any_order(order, shape, choice, problem):
+        return "the coordinates of an operand come in no order"
     late = late_indices(order, reduced)
-    before = order[: first_reduction(order, reduced)]
-    in_place = choice.way in (Assembly.INSERT, Assembly.PLACE)
-    adds_in_place = in_place and shape.copies
-    if set(late) & set(names.wholes(before)) and not adds_in_place:
-        # Some parts of an index stand before a sum and some in it: a workspace over
-        # the index would be emptied for each of the former.
-        return None
-    if late and not _can_be_late(late, shape, choice, problem):
-        return None
+    refusal = _refusal(order, late, shape, choice, problem) if late else None
+    if refusal is not None:
+        return refusal
     cost = nest_cost(shape.merged, order, problem, statistics)
     leaves = estimate_loops(shape.merged, order, problem, statistics)
     iterations = leaves[-1].iterations if leaves else 1.0
     if late and _list_too_long(late, choice, problem, statistics, iterations):
-        return None
+        return f"a workspace along {late[0]} would be far longer than what it collects"
     if problem.prune:
         iterations *= COSTS["kept"]
     if late and choice.way is Assembly.APPEND:
@@ -152,6 +168,26 @@ def _judge(
     if parallel_index(order, shape, choice, problem) is None:
         cost *= COSTS["serial"]
     return Candidate(order, choice, cost)
+
+
+def _refusal(
+    order: tuple[str, ...],
+    late: list[str],
+    shape: Shape,
+    choice: Choice,
+    problem: Problem,
+) -> str | None:
+    """Return why loops of the target may not stand inside a reduction's; None if so."""
+    before = order[: first_reduction(order, frozenset(shape.reduced))]
+    in_place = choice.way in (Assembly.INSERT, Assembly.PLACE)
+    adds_in_place = in_place and shape.copies
+    if set(late) & set(names.wholes(before)) and not adds_in_place:
+        # Some parts of an index stand before a sum and some in it: a workspace over
+        # the index would be emptied for each of the former.
+        return "a workspace would be emptied for each part of an index"
+    if not _can_be_late(late, shape, choice, problem):
+        return f"no workspace holds the sums over {' '.join(late)}, which stands inside"
+    return None
 
 
 def _can_be_late(

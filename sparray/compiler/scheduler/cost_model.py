@@ -28,7 +28,13 @@ from sparray.compiler.scheduler.statistics import Statistics
 from sparray.errors import InternalError
 from sparray.formats.level import Locatable
 
-__all__ = ["COSTS", "LoopEstimate", "estimate_loops", "nest_cost"]
+__all__ = [
+    "COSTS",
+    "LoopEstimate",
+    "estimate_loops",
+    "loop_length",
+    "nest_cost",
+]
 
 COSTS: Mapping[str, float] = {
     "loop": 1.5,
@@ -72,14 +78,37 @@ def estimate_loops(
     reduction counts what is not stored.
     """
     total, loops = 1.0, []
-    counts_absent = _counts_absent(value, problem)
     for index in order:
-        if counts_absent and _visits_absent(value, index, order, problem):
-            total *= statistics.extent(index)
-        else:
-            total *= _branch(value, index, problem, statistics)
+        total *= loop_length(value, index, order, problem, statistics)
         loops.append(LoopEstimate(index, total))
     return tuple(loops)
+
+
+def loop_length(
+    value: Expr,
+    index: str,
+    order: Sequence[str],
+    problem: Problem,
+    statistics: Statistics,
+) -> float:
+    """Return how often a loop over an index runs its body, each time that it starts.
+
+    Parameters
+    ----------
+    value : Expr
+        What is computed in the loop.
+    index : str
+        The loop's.
+    order : sequence of str
+        Every loop of the nest, outermost first.
+    problem : Problem
+        Formats.
+    statistics : Statistics
+        Sizes.
+    """
+    if _counts_absent(value, problem) and _visits_absent(value, index, order, problem):
+        return statistics.extent(index)
+    return _branch(value, index, problem, statistics)
 
 
 def _counts_absent(value: Expr, problem: Problem) -> bool:

@@ -31,13 +31,17 @@ from sparray.compiler.scheduler.cost_model import (
 )
 from sparray.compiler.scheduler.knobs import Knobs, walks_one, workspace_kinds
 from sparray.compiler.scheduler.limits import check_merges
-from sparray.compiler.scheduler.loop_order import constraints
+from sparray.compiler.scheduler.reasons import (
+    Reason,
+    why_order,
+    why_serial,
+    why_workspaces,
+)
 from sparray.compiler.scheduler.shape import (
     Shape,
     late_indices,
     parallel_index,
     shape_of,
-    stored_order,
 )
 from sparray.compiler.scheduler.statistics import Statistics
 from sparray.compiler.scheduler.tiling import (
@@ -52,14 +56,6 @@ __all__ = ["Command", "Decision", "Reason", "decide", "decide_widely"]
 Command = (
     Split | Reorder | Accumulate | Tile | Prefetch | Unroll | Vectorize | Parallelize
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Reason:
-    """One decision of the scheduler and why it was taken."""
-
-    what: str
-    why: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +78,8 @@ class Decision:
         In units of one multiply-add.
     reasons : tuple of Reason
         One for each decision.
+    statistics : Statistics
+        The sizes that it was taken by.
     """
 
     problem: Problem
@@ -91,6 +89,7 @@ class Decision:
     loops: tuple[LoopEstimate, ...]
     cost: float
     reasons: tuple[Reason, ...]
+    statistics: Statistics
 
     @property
     def statement(self) -> Stmt:
@@ -126,7 +125,7 @@ def decide(
     if choice.way is None:
         raise UnsupportedError(f"expected a way of assembly, got none: {choice.reason}")
     reasons = [
-        Reason(f"loop order {' '.join(order) or '(none)'}", _why_order(problem, order)),
+        Reason(f"loop order {' '.join(order) or '(none)'}", why_order(problem, order)),
         Reason(f"assemble by {choice.way.value}", choice.reason),
     ]
     stages = [concretize(problem.assignment, partial(_accumulator, problem))]
@@ -154,8 +153,11 @@ def decide(
         apply(Accumulate(), _why_accumulate(choice, problem))
     elif len(shape.terms) == 1 and not late:
         _sum_inside(order, shape, problem, knobs, apply)
+    reasons += why_workspaces(stages[-1])
     parallel = parallel_index(order, shape, choice, problem)
-    if parallel is not None and knobs.parallel:
+    if parallel is None:
+        reasons.append(Reason("one thread", why_serial(order, shape, problem)))
+    elif knobs.parallel:
         apply(
             Parallelize(parallel),
             f"each {parallel} writes its own part of the result; chunks are balanced "
@@ -170,6 +172,7 @@ def decide(
         estimate_loops(shape.merged, order, problem, statistics),
         candidate.cost,
         tuple(reasons),
+        statistics,
     )
 
 
@@ -301,14 +304,3 @@ def _needs_zero(
 def _accumulator(problem: Problem, reduce: Expr) -> str:
     dtypes = {name: spec.dtype for name, spec in problem.operands}
     return accumulated_dtype(reduce, dtypes)
-
-
-def _why_order(problem: Problem, order: Sequence[str]) -> str:
-    fixed = [
-        f"{access.tensor} is stored along {' '.join(stored_order(access, problem))}"
-        for access in accesses(problem.assignment.value)
-        if constraints(access, problem.specs[access.tensor], order)
-    ]
-    if not fixed:
-        return "the cheapest of all orders: it runs along contiguous memory"
-    return "the cheapest order that the levels allow: " + "; ".join(fixed)

@@ -103,7 +103,12 @@ def plan(
     else:
         compute(planner, main.problem, main.result)
     main.finish()
-    return Plan(problem, tuple(planner.steps), tuple(planner.reasons))
+    return Plan(
+        problem,
+        tuple(planner.steps),
+        tuple(planner.reasons),
+        tuple(planner.weighed),
+    )
 
 
 def plan_ways(

@@ -20,7 +20,7 @@ from sparray.compiler.scheduler.decision import Reason, decide_widely
 from sparray.compiler.scheduler.knobs import Knobs
 from sparray.compiler.scheduler.options import Option, options, result_entries
 from sparray.compiler.scheduler.statistics import Statistics
-from sparray.compiler.scheduler.steps import KernelStep, Step, sort_step
+from sparray.compiler.scheduler.steps import KernelStep, Step, Weighed, sort_step
 from sparray.compiler.scheduler.temporaries import sorted_spec, temporary_format
 from sparray.compiler.scheduler.ways import Way, kernel_ways
 from sparray.errors import InternalError, UnsupportedError
@@ -55,6 +55,7 @@ class Planner:
     bindings: dict[str, str]
     steps: list[Step] = field(default_factory=list)
     reasons: list[Reason] = field(default_factory=list)
+    weighed: list[Weighed] = field(default_factory=list)
     converted: dict[tuple[str, TensorSpec], str] = field(default_factory=dict)
     numbers: Iterator[int] = field(default_factory=lambda: count(1))
     cost: float = 0.0
@@ -71,6 +72,7 @@ class Planner:
             bindings=dict(self.bindings),
             steps=list(self.steps),
             reasons=list(self.reasons),
+            weighed=list(self.weighed),
             converted=dict(self.converted),
         )
 
@@ -78,26 +80,29 @@ class Planner:
         """Go on from where another planner is."""
         self.statistics, self.bindings = other.statistics, other.bindings
         self.steps, self.reasons = other.steps, other.reasons
+        self.weighed = other.weighed
         self.converted, self.cost = other.converted, other.cost
 
 
 def compute(planner: Planner, problem: Problem, result: str) -> None:
     """Append the cheapest steps that compute a problem under a name."""
     best: Planner | None = None
-    found = options(problem, planner.statistics, direct_only=planner.direct_only)
+    found = tuple(options(problem, planner.statistics, direct_only=planner.direct_only))
     option = min(found, key=lambda option: option.cost, default=None)
     if option is not None:
         best = planner.branch()
         _append(best, problem, option, result)
     split = _try_split(planner, problem, result, needed=best is None)
     if split is not None and (best is None or split.cost < best.cost):
-        best = split
+        best, option = split, None
     if best is None:
         raise UnsupportedError(
             "expected an expression that sparray can schedule, got\n"
             f"{problem.describe()}"
         )
+    cost = None if split is None else split.cost - planner.cost
     planner.take(best)
+    planner.weighed.append(Weighed(result, problem, found, cost, option))
 
 
 def compute_alone(planner: Planner, problem: Problem, result: str) -> None:
@@ -263,6 +268,7 @@ def convert(
     compute(inner, problem, result)
     planner.steps.extend(inner.steps)
     planner.reasons.extend(inner.reasons)
+    planner.weighed.extend(inner.weighed)
 
 
 def _split(

@@ -7,8 +7,9 @@ import numpy as np
 from sparray.compiler.lower.sort import SortSpec
 from sparray.compiler.problem import Problem, TensorSpec
 from sparray.compiler.scheduler.decision import Decision, Reason
+from sparray.compiler.scheduler.options import Option
 
-__all__ = ["KernelStep", "PackStep", "Plan", "SortStep", "Step", "sort_step"]
+__all__ = ["KernelStep", "PackStep", "Plan", "SortStep", "Step", "Weighed", "sort_step"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +57,41 @@ Step = KernelStep | SortStep | PackStep
 
 
 @dataclass(frozen=True, slots=True)
+class Weighed:
+    """The ways to compute one array of a plan, and the one that was taken.
+
+    Attributes
+    ----------
+    result : str
+        The name of the array.
+    problem : Problem
+        What it is.
+    options : tuple of Option
+        By one kernel and conversions around it.
+    split : float or None
+        The cost of computing each sum as an array first; None where that cannot be.
+    chosen : Option or None
+        None if the sums are computed first.
+    """
+
+    result: str
+    problem: Problem
+    options: tuple[Option, ...]
+    split: float | None
+    chosen: Option | None
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
-    """The steps that compute a problem, in order, and what was decided."""
+    """The steps that compute a problem, in order, and what was decided.
+
+    ``weighed`` has the other ways to compute each array.
+    """
 
     problem: Problem
     steps: tuple[Step, ...]
     reasons: tuple[Reason, ...]
+    weighed: tuple[Weighed, ...] = ()
 
 
 def sort_step(

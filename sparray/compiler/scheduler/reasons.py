@@ -1,0 +1,70 @@
+"""Why a schedule is what it is, in words."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sparray.compiler.cin.nodes import Stmt
+from sparray.compiler.index_notation.simplify import accesses
+from sparray.compiler.lower.workspaces import list_workspaces
+from sparray.compiler.problem import Problem
+from sparray.compiler.scheduler.assembly import walked_at
+from sparray.compiler.scheduler.loop_order import constraints
+from sparray.compiler.scheduler.shape import Shape, stored_order
+
+__all__ = ["Reason", "why_order", "why_serial", "why_workspaces"]
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """One decision of the scheduler and why it was taken."""
+
+    what: str
+    why: str
+
+
+def why_order(problem: Problem, order: Sequence[str]) -> str:
+    """Return why loops run in an order: which operands ask for it."""
+    fixed = [
+        f"{access.tensor} is stored along {' '.join(stored_order(access, problem))}"
+        for access in accesses(problem.assignment.value)
+        if constraints(access, problem.specs[access.tensor], order)
+    ]
+    if len(order) <= 1:
+        return "there is no other"
+    if not fixed:
+        return "the cheapest of all orders: it runs along contiguous memory"
+    return "the cheapest order that the levels allow: " + "; ".join(fixed)
+
+
+def why_serial(order: Sequence[str], shape: Shape, problem: Problem) -> str:
+    """Return why no loop runs on several threads."""
+    if not order:
+        return "there is no loop"
+    first = order[0]
+    if first in shape.reduced:
+        return (
+            f"{first}, the outermost loop, is reduced over: threads would write the "
+            "same values"
+        )
+    walked, _ = walked_at(shape.merged, first, problem)
+    if len(walked) > 1:
+        found = " and ".join(access.tensor for access in walked)
+        return (
+            f"{first}, the outermost loop, merges {found}: no place cuts them both in "
+            "halves"
+        )
+    return f"where the entries of one {first} go is known after those before it only"
+
+
+def why_workspaces(statement: Stmt) -> list[Reason]:
+    """Return why sums are kept in lists of coordinates."""
+    reasons = []
+    for place in list_workspaces(statement):
+        name, inside = place.workspace.name, " ".join(place.workspace.indices)
+        why = (
+            f"the loop over {inside} stands inside a sum, so its coordinates come in "
+            "no order and more than once: each is marked and listed when it first "
+            "comes, and the list is sorted before it is stored"
+        )
+        reasons.append(Reason(f"list workspace {name} over {inside}", why))
+    return reasons
