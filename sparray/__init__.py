@@ -99,6 +99,7 @@ if TYPE_CHECKING:
     from sparray.functions.explain import explain
     from sparray.functions.explanation import Explanation
     from sparray.functions.infer_format import infer_format
+    from sparray.functions.schedule import Schedule, schedule
     from sparray.io.kinds import load, save
     from sparray.view.draw import draw
     from sparray.view.spy import spy
@@ -107,6 +108,7 @@ __all__ = [
     "Explanation",
     "Format",
     "Kernel",
+    "Schedule",
     "SparseArray",
     "abs",
     "acos",
@@ -182,6 +184,7 @@ __all__ = [
     "remainder",
     "round",
     "save",
+    "schedule",
     "set_num_threads",
     "sign",
     "signbit",
@@ -203,12 +206,14 @@ __version__ = "0.1.0"
 _LAZY = {
     "Explanation": "sparray.functions.explanation",
     "Kernel": "sparray.functions.compile",
+    "Schedule": "sparray.functions.schedule",
     "compile": "sparray.functions.compile",
     "draw": "sparray.view.draw",
     "explain": "sparray.functions.explain",
     "infer_format": "sparray.functions.infer_format",
     "load": "sparray.io.kinds",
     "save": "sparray.io.kinds",
+    "schedule": "sparray.functions.schedule",
     "spy": "sparray.view.spy",
 }
 

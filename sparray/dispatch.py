@@ -255,6 +255,9 @@ def fused_runner(
     Or one of tables that hold little of a large extent: a kernel looks every coordinate
     of the extent up in them.
     """
+    if expression.schedule is not None:
+        # It is about the loops of the expression as it stands.
+        return None
     tables = any(_is_wide_table(operand) for operand in operands)
     if len(expression.indices) <= _FEW_INDICES and not tables:
         return None

@@ -9,7 +9,10 @@ from sparray.compiler import names
 from sparray.errors import ExpressionError, ShapeError
 
 if TYPE_CHECKING:
+    from sparray.compiler.hand_schedule import Schedule
     from sparray.compiler.index_notation.nodes import Access, Assignment
+    from sparray.compiler.scheduler.by_hand import ByHand
+    from sparray.compiler.scheduler.user_names import UserNames
 
 __all__ = ["Expression", "Shaped", "assignment_expression", "einsum_expression"]
 
@@ -42,6 +45,12 @@ class Expression:
     missing : {"zero", "fill"}
         What a product with an entry that is not stored, and zero, is: zero whatever
         the other factor is, or what IEEE arithmetic makes of it.
+    schedule : Schedule or None
+        What the user demands of the kernel; None leaves all to the scheduler.
+    index_names : tuple of (str, str)
+        Each canonical index and the user's name of it.
+    target : str
+        The user's name of the result.
     """
 
     text: str
@@ -49,6 +58,33 @@ class Expression:
     tensors: tuple[str, ...]
     operands: tuple[tuple[str, int], ...]
     missing: str = "zero"
+    schedule: "Schedule | None" = None
+    index_names: tuple[tuple[str, str], ...] = ()
+    target: str = names.OUTPUT
+
+    @cached_property
+    def user_names(self) -> "UserNames":
+        """What the user calls indices and tensors."""
+        from sparray.compiler.scheduler.user_names import UserNames
+
+        read = [number for _, number in self.operands]
+        tensors = {names.OUTPUT: self.target}
+        users = dict(self.index_names)
+        for access, number in self.axes:
+            name = self.tensors[number]
+            if read.count(number) > 1:
+                name += f"[{','.join(users[i] for i in access.indices)}]"
+            tensors[access.tensor] = name
+        return UserNames(self.text, users, tensors)
+
+    @cached_property
+    def by_hand(self) -> "ByHand | None":
+        """The user's schedule with the names that it uses; None if there is none."""
+        if self.schedule is None:
+            return None
+        from sparray.compiler.scheduler.by_hand import ByHand
+
+        return ByHand(self.schedule, self.user_names)
 
     def extents(self, operands: Sequence[Shaped]) -> list[int]:
         """Return each index's extent, on which all given operands must agree.
@@ -115,24 +151,32 @@ class Expression:
 
 @lru_cache(maxsize=4096)
 def einsum_expression(
-    subscripts: str, n_operands: int, missing: str = "zero"
+    subscripts: str,
+    n_operands: int,
+    missing: str = "zero",
+    schedule: "Schedule | None" = None,
 ) -> Expression:
     """Return the expression of an einsum string."""
     # Imported when there is something to parse: `import sparray` is to be quick.
     from sparray.compiler.index_notation.einsum import parse_einsum
 
-    return _expression(subscripts, parse_einsum(subscripts, n_operands), missing)
+    stated = parse_einsum(subscripts, n_operands)
+    return _expression(subscripts, stated, missing, schedule)
 
 
 @lru_cache(maxsize=4096)
-def assignment_expression(text: str, missing: str = "zero") -> Expression:
+def assignment_expression(
+    text: str, missing: str = "zero", schedule: "Schedule | None" = None
+) -> Expression:
     """Return the expression of ``"C[i,j] = A[i,k] * B[k,j]"``."""
     from sparray.compiler.index_notation.parser import parse_assignment
 
-    return _expression(text, parse_assignment(text), missing)
+    return _expression(text, parse_assignment(text), missing, schedule)
 
 
-def _expression(text: str, stated: "Assignment", missing: str) -> Expression:
+def _expression(
+    text: str, stated: "Assignment", missing: str, schedule: "Schedule | None"
+) -> Expression:
     from sparray.compiler.index_notation.canonical import (
         canonicalize,
         separate_accesses,
@@ -151,4 +195,12 @@ def _expression(text: str, stated: "Assignment", missing: str) -> Expression:
     operands = tuple(
         (name, tensors.index(users[tensor])) for name, tensor in reads.items()
     )
-    return Expression(text, assignment, tensors, operands, missing)
+    # The index of a capital letter of einsum has an underscore that nobody wrote.
+    index_names = tuple(
+        (canonical, user if "=" in text else user.removesuffix("_"))
+        for user, canonical in renaming.indices.items()
+    )
+    target = users[names.OUTPUT]
+    return Expression(
+        text, assignment, tensors, operands, missing, schedule, index_names, target
+    )

@@ -69,7 +69,9 @@ def operands_plan(
     stated = operands_problem(
         expression, operands, format, prune=prune, index_dtype=index_dtype
     )
-    return compile_problem(stated[0], host_target().vector_bytes, stated[1])
+    return compile_problem(
+        stated[0], host_target().vector_bytes, stated[1], expression.by_hand
+    )
 
 
 def operands_problem(
@@ -113,7 +115,9 @@ def plan_problem(
     problem, statistics = state_problem(
         expression, given, sizes, format, prune, result_index_dtype
     )
-    return compile_problem(problem, host_target().vector_bytes, statistics)
+    return compile_problem(
+        problem, host_target().vector_bytes, statistics, expression.by_hand
+    )
 
 
 def state_problem(

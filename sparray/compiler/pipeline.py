@@ -19,6 +19,7 @@ from sparray.compiler.lower.kernel import index_order, lower_kernel
 from sparray.compiler.lower.sort import SortSpec
 from sparray.compiler.passes.drop_unused import drop_unused
 from sparray.compiler.problem import Problem
+from sparray.compiler.scheduler.by_hand import ByHand
 from sparray.compiler.scheduler.decision import Decision
 from sparray.compiler.scheduler.plan import plan
 from sparray.compiler.scheduler.statistics import Statistics, assumed_statistics
@@ -115,7 +116,7 @@ def compile_problem(
     problem: Problem,
     vector_bytes: int,
     statistics: Statistics | None = None,
-    way: Way | None = None,
+    way: Way | ByHand | None = None,
 ) -> CompiledPlan:
     """Verify and schedule a problem.
 
@@ -127,8 +128,9 @@ def compile_problem(
         Width of the target's vector registers.
     statistics : Statistics, optional
         Sizes of the operands; assumed where not given.
-    way : Way, optional
-        One of `scheduler.plan.plan_ways`, instead of what the cost model prefers.
+    way : Way or ByHand, optional
+        One of `scheduler.plan.plan_ways`, or the schedule that a user wrote, instead of
+        what the cost model prefers.
 
     Returns
     -------
@@ -141,6 +143,8 @@ def compile_problem(
         If the assignment is not computable.
     UnsupportedError
         If sparray has no way to compute it.
+    ScheduleError
+        If the user's schedule does not fit it.
     """
     verify_assignment(problem.assignment)
     if statistics is None:

@@ -23,6 +23,7 @@ from sparray.formats.coordinates import as_dtype
 from sparray.formats.format import Format
 from sparray.formats.named import as_format, named_format
 from sparray.functions.einsum import Operand, as_operand
+from sparray.functions.schedule import Schedule, as_schedule
 from sparray.fusion import Fusion, fuse_indices
 from sparray.planning import operand_specs
 from sparray.results import wrap_result
@@ -106,7 +107,13 @@ class Kernel:
 
     @property
     def schedule(self) -> str:
-        """The commands that the scheduler applied, a line per kernel."""
+        """The commands that were applied, a line per kernel.
+
+        Of a single kernel they are in the expression's own index names, and
+        ``schedule=`` takes them.
+        """
+        if len(self._specs) == 1 and self.fusion is None:
+            return self.expression.user_names.schedule(self._specs[0].decision)
         return "\n".join(spec.decision.schedule for spec in self._specs)
 
     @property
@@ -143,6 +150,7 @@ def compile(
     *,
     dtype: npt.DTypeLike = "float64",
     index_dtype: str = "int32",
+    schedule: Schedule | str | None = None,
     **formats: str | Format,
 ) -> Kernel:
     """Compile an assignment for operands of given formats, without any operand.
@@ -155,6 +163,8 @@ def compile(
         Of every operand.
     index_dtype : {"int32", "int64"}
         Of every sparse operand's ``pos`` and ``crd``.
+    schedule : Schedule or str, optional
+        By hand; see `sparray.schedule`.
     **formats : str or Format
         The format of each operand (dense where not given), and of the result (inferred
         where not given).
@@ -164,6 +174,13 @@ def compile(
     Kernel
         Call it with operands; read its ``source``, ``schedule``, ``cin``, ``loops``.
 
+    Raises
+    ------
+    ExpressionError
+        If the text cannot be read, or a format is of no tensor in it.
+    ScheduleError
+        If the schedule does not fit the expression and the formats.
+
     Examples
     --------
     >>> import sparray as sp
@@ -171,7 +188,7 @@ def compile(
     >>> kernel.schedule
     'reorder(i j).unroll(j, 4).parallelize(i).assemble(insert)'
     """
-    parsed = assignment_expression(expression)
+    parsed = assignment_expression(expression, schedule=as_schedule(schedule))
     stated = expression.partition("=")[0].partition("[")[0].strip()
     unknown = [n for n in formats if n not in (*parsed.tensors, stated)]
     if unknown:
@@ -201,11 +218,14 @@ def compile(
     output = result_spec(parsed.assignment.value, operands, output)
     problem = Problem(parsed.assignment, operands, output)
     vector_bytes = host_target().vector_bytes
-    fusion = fuse_indices(parsed, dict(operands))
+    fusion = None
+    if parsed.schedule is None:
+        fusion = fuse_indices(parsed, dict(operands))
     if fusion is not None and not (fusion.changes_target and made.is_full):
         steps = compile_problem(_fused_problem(fusion, problem), vector_bytes)
         return Kernel(parsed, PlanRunner(steps), problem, fusion)
-    return Kernel(parsed, PlanRunner(compile_problem(problem, vector_bytes)), problem)
+    steps = compile_problem(problem, vector_bytes, way=parsed.by_hand)
+    return Kernel(parsed, PlanRunner(steps), problem)
 
 
 def _fused_problem(fusion: Fusion, problem: Problem) -> Problem:

@@ -1,14 +1,14 @@
 """Expressions in index notation as functions: einsum and compute."""
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from sparray.convert import array
 from sparray.dispatch import evaluate_expression
-from sparray.errors import ExpressionError, ShapeError
+from sparray.errors import ExpressionError, ScheduleError, ShapeError
 from sparray.expression import (
     Expression,
     assignment_expression,
@@ -25,6 +25,9 @@ from sparray.programs import (
 )
 from sparray.results import wrap_result
 from sparray.sparse_array import SparseArray
+
+if TYPE_CHECKING:
+    from sparray.compiler.hand_schedule import Schedule
 
 __all__ = ["as_operand", "compute", "einsum"]
 
@@ -58,6 +61,7 @@ def einsum(
     *operands: Any,
     format: str | Format | None = None,
     missing: Literal["zero", "fill"] = "zero",
+    schedule: "Schedule | str | None" = None,
 ) -> Operand:
     """Compute an einsum over arrays of any formats as one fused kernel.
 
@@ -74,6 +78,8 @@ def einsum(
         What an entry that is not stored is where the fill value is 0: a zero that ends
         every product, NaN and inf in the other factor included; or the number 0, with
         ``0 * nan`` being NaN, for which every entry of a dense factor is visited.
+    schedule : Schedule or str, optional
+        Of the kernel, by hand; see `sparray.schedule`.
 
     Returns
     -------
@@ -90,6 +96,8 @@ def einsum(
         If extents disagree.
     DTypeError
         If a dtype is not supported.
+    ScheduleError
+        If the schedule does not fit the expression and the operands' formats.
 
     Examples
     --------
@@ -98,7 +106,8 @@ def einsum(
     >>> sp.einsum("ij,j->i", A, [1.0, 10.0])
     array([20.,  3.])
     """
-    expression = einsum_expression(subscripts, len(operands), missing)
+    by_hand = None if schedule is None else _schedule(schedule)
+    expression = einsum_expression(subscripts, len(operands), missing, by_hand)
     given = [as_operand(f"operands[{n}]", value) for n, value in enumerate(operands)]
     return wrap_result(
         evaluate_expression(expression, given, _format(expression, format)), SparseArray
@@ -111,6 +120,7 @@ def compute(
     format: str | Format | None = None,
     missing: Literal["zero", "fill"] = "zero",
     outputs: Sequence[str] | None = None,
+    schedule: "Schedule | str | None" = None,
     **operands: Any,
 ) -> Operand | tuple[Operand, ...]:
     """Compute an assignment in index notation as one fused kernel; or several of them.
@@ -127,6 +137,8 @@ def compute(
         As for `einsum`.
     outputs : sequence of str, optional
         Which tensors to return; the last statement's by default.
+    schedule : Schedule or str, optional
+        As for `einsum`.
     **operands
         Each tensor that is read and not assigned, by name.
 
@@ -141,6 +153,8 @@ def compute(
         If the text cannot be read, or an operand is missing or not in it.
     ShapeError, DTypeError
         If the operands do not fit together.
+    ScheduleError
+        If the schedule does not fit them.
 
     Examples
     --------
@@ -151,9 +165,15 @@ def compute(
     >>> sp.compute("z[i] = A[i,j] * x[j]; s = max(i, z[i])", A=A, x=[1.0, 10.0])
     array(20.)
     """
+    by_hand = None if schedule is None else _schedule(schedule)
     if outputs is not None or is_program(expression):
+        if by_hand is not None:
+            raise ScheduleError(
+                "schedule: expected a single statement, whose kernel it is for, got "
+                f"several\n  expression: {expression}\n  schedule:   {by_hand}"
+            )
         return _compute_program(expression, operands, outputs, format, missing)
-    parsed = assignment_expression(expression, missing)
+    parsed = assignment_expression(expression, missing, by_hand)
     given = [as_operand(name, value) for name, value in _by_name(parsed, operands)]
     return wrap_result(
         evaluate_expression(parsed, given, _format(parsed, format)), SparseArray
@@ -185,6 +205,13 @@ def _by_name(expression: Expression, named: dict[str, Any]) -> list[tuple[str, A
             f"{', '.join(expression.tensors)}, got {', '.join(named) or 'none'}"
         )
     return [(name, named[name]) for name in expression.tensors]
+
+
+def _schedule(given: "Schedule | str") -> "Schedule | None":
+    # Imported when there is one: `import sparray` is to be quick.
+    from sparray.functions.schedule import as_schedule
+
+    return as_schedule(given)
 
 
 def _format(expression: Expression, format: str | Format | None) -> Format | None:

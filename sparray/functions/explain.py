@@ -20,6 +20,7 @@ from sparray.formats.named import as_format
 from sparray.functions.einsum import as_operand
 from sparray.functions.explained_steps import plan_sections
 from sparray.functions.explanation import Explanation
+from sparray.functions.schedule import Schedule, as_schedule
 from sparray.planning import operands_plan
 from sparray.stored import Operand, dense_operand
 from sparray.view.labels import count_text
@@ -34,6 +35,7 @@ def explain(
     format: str | Format | None = None,
     source: bool = False,
     missing: Literal["zero", "fill"] = "zero",
+    schedule: Schedule | str | None = None,
     **named: Any,
 ) -> Explanation:
     """Say how an expression would be computed for given operands.
@@ -50,6 +52,8 @@ def explain(
         Whether the text has the loop IR and the Cython source of each kernel; HTML
         always has them, closed.
     missing : {"zero", "fill"}
+        As for `einsum`.
+    schedule : Schedule or str, optional
         As for `einsum`.
     **named
         As for `compute`.
@@ -79,13 +83,14 @@ def explain(
       out[i] = sum(j, A[i,j] * B[j])
     ...
     """
+    by_hand = as_schedule(schedule)
     if "=" in expression:
-        parsed = assignment_expression(expression, missing)
+        parsed = assignment_expression(expression, missing, by_hand)
         given = [
             as_operand(name, named[name]) for name in parsed.tensors if name in named
         ]
     else:
-        parsed = einsum_expression(expression, len(operands), missing)
+        parsed = einsum_expression(expression, len(operands), missing, by_hand)
         given = [as_operand(f"operands[{n}]", x) for n, x in enumerate(operands)]
     wanted = None
     if format is not None:

@@ -7,6 +7,7 @@ import pytest
 
 from sparray._kernels.render import render_module
 from sparray.compiler.cin.printer import print_statement
+from sparray.compiler.hand_schedule import parse_schedule
 from sparray.compiler.index_notation.printer import print_assignment
 from sparray.compiler.pipeline import compile_problem
 from sparray.compiler.problem import Problem, TensorSpec
@@ -25,10 +26,10 @@ KERNELS = {
 }
 
 
-def kernel(name):
+def kernel(name, schedule=None):
     """Return the only kernel of a named problem, in float32 with int32 indices."""
     text, formats, result = KERNELS[name]
-    expression = assignment_expression(text)
+    expression = assignment_expression(text, schedule=schedule)
     ndims = {number: len(access.indices) for access, number in expression.axes}
     specs = tuple(
         (
@@ -44,7 +45,8 @@ def kernel(name):
     ndim = len(expression.assignment.target.indices)
     index_dtype = "int64" if result == "dense" else "int32"
     output = TensorSpec(named_format(result, ndim), "float32", index_dtype)
-    compiled = compile_problem(Problem(expression.assignment, specs, output), 32)
+    problem = Problem(expression.assignment, specs, output)
+    compiled = compile_problem(problem, 32, way=expression.by_hand)
     (made,) = compiled.kernels
     return made
 
@@ -69,3 +71,14 @@ def test_every_stage_as_text(name, golden):
     }
     text = "\n\n".join(f"==== {title} ====\n{body}" for title, body in parts.items())
     golden(f"kernels/{name}.txt", text.rstrip() + "\n")
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_the_schedule_that_is_printed_gives_the_same_kernel(name):
+    made = kernel(name)
+    names = assignment_expression(KERNELS[name][0]).user_names
+    text = names.schedule(made.decision)
+    again = kernel(name, parse_schedule(text))
+    assert again.key == made.key
+    assert again.decision.stages == made.decision.stages
+    assert names.schedule(again.decision) == text

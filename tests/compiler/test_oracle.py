@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle_check import check_dispatch, check_stages, refusal
 from oracle_problems import random_question
+from random_schedules import scheduled
 
 # Random problems that were wrong once.
 FOUND = {
@@ -100,6 +101,25 @@ def test_every_stage_agrees_with_dense_numpy_in_slices_many(seed):
     refusal(batched_question(seed), check_stages)
 
 
+@settings(max_examples=60)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_legal_schedules_by_hand_change_no_result(seed):
+    question = scheduled(random_question(seed), seed)
+    if question.schedule is not None:
+        refusal(question, check_stages)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(0, 1000, 250))
+def test_legal_schedules_by_hand_change_no_result_many(first):
+    questions = [scheduled(random_question(s), s) for s in range(first, first + 250)]
+    taken = [q for q in questions if q.schedule is not None]
+    for question in taken:
+        refusal(question, check_stages)
+    assert len(taken) > 120
+    assert sum(len(question.schedule.commands) for question in taken) > 240
+
+
 @pytest.mark.parametrize("seed", FOUND, ids=lambda seed: f"{seed}")
 def test_problems_that_were_wrong_once(seed):
     assert refusal(random_question(seed), check_stages) is None
@@ -133,6 +153,14 @@ def test_compiled_kernels_agree_with_dense_numpy():
 
 def test_compiled_kernels_agree_in_every_dtype():
     assert compiled(range(100, 124), every_dtype=True).count(None) > 14
+
+
+def test_compiled_kernels_agree_with_dense_numpy_by_schedules():
+    questions = [scheduled(random_question(s), s) for s in range(100, 116)]
+    taken = [q for q in questions if q.schedule is not None]
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(lambda q: refusal(q, check_dispatch), taken))
+    assert len(taken) > 5
 
 
 def test_compiled_kernels_agree_with_dense_numpy_in_slices():

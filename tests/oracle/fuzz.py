@@ -10,6 +10,7 @@ import sys
 from batched_problems import batched_question
 from oracle_check import check_stages, refusal
 from oracle_problems import random_question
+from random_schedules import scheduled
 
 
 def main() -> int:
@@ -24,6 +25,7 @@ def main() -> int:
         "--batched", action="store_true", help="with slices as outermost levels"
     )
     parser.add_argument("--unordered", action="store_true", help="operands in no order")
+    parser.add_argument("--scheduled", action="store_true", help="schedules by hand")
     given = parser.parse_args()
     wrong = 0
     for seed in range(given.first, given.first + given.count):
@@ -33,6 +35,8 @@ def main() -> int:
             question = random_question(
                 seed, every_dtype=given.every_dtype, unordered=given.unordered
             )
+        if given.scheduled:
+            question = scheduled(question, seed)
         try:
             refusal(question, check_stages)
         except Exception as error:

@@ -17,6 +17,7 @@ from sparray import dispatch, execution, planning
 from sparray.compiler import names
 from sparray.compiler.absence import Absence, fill_of
 from sparray.compiler.cin.interpreter import run as run_cin
+from sparray.compiler.hand_schedule import Schedule
 from sparray.compiler.index_notation.dtypes import result_dtype, settle_literals
 from sparray.compiler.index_notation.exact import without_annihilators
 from sparray.compiler.index_notation.interpreter import Evaluator, align, evaluate
@@ -70,6 +71,8 @@ class Question:
         Plan by assumed statistics instead of the operands' own.
     vector_bytes : int
         Width of the vector registers to plan for.
+    schedule : Schedule or None
+        Of the one kernel, by hand.
     """
 
     text: str
@@ -78,12 +81,14 @@ class Question:
     assumed: bool = False
     vector_bytes: int = 32
     missing: str = "zero"
+    schedule: Schedule | None = None
 
     @property
     def expression(self) -> Expression:
         if "=" in self.text:
-            return assignment_expression(self.text, self.missing)
-        return einsum_expression(self.text, len(self.operands), self.missing)
+            return assignment_expression(self.text, self.missing, self.schedule)
+        n_operands = len(self.operands)
+        return einsum_expression(self.text, n_operands, self.missing, self.schedule)
 
     @property
     def meaning(self) -> Assignment:
@@ -109,7 +114,11 @@ class Question:
                     f"fill {operand.fill_value}"
                 )
         return "\n".join(
-            [*lines, f"  {self.assumed=} {self.vector_bytes=} {self.missing=}"]
+            [
+                *lines,
+                f"  {self.assumed=} {self.vector_bytes=} {self.missing=}",
+                f"  schedule {self.schedule}",
+            ]
         )
 
 
@@ -175,11 +184,11 @@ def plan_of(question: Question, way: Way | None = None) -> CompiledPlan:
     with mock.patch.object(
         planning,
         "compile_problem",
-        lambda problem, _, statistics: compile_problem(
+        lambda problem, _, statistics, by_hand: compile_problem(
             problem,
             question.vector_bytes,
             None if question.assumed else statistics,
-            way,
+            way if by_hand is None else by_hand,
         ),
     ):
         return planning.operands_plan(

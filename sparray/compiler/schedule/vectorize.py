@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 
 from sparray.compiler.cin.nodes import Assign, Forall, Stmt
+from sparray.compiler.names import whole
 from sparray.compiler.schedule.annotate import rewrite_loops
 from sparray.errors import ScheduleError
 
@@ -56,7 +57,7 @@ def vectorises_reduction(statement: Stmt) -> bool:
     def look(loop: Forall) -> Forall:
         body = loop.body
         if loop.vector and isinstance(body, Assign) and body.op is not None:
-            if loop.index not in body.target.indices:
+            if whole(loop.index) not in body.target.indices:
                 found.append(loop)
         return loop
 

@@ -76,6 +76,7 @@ def choose_assembly(
     order: Sequence[str],
     reduced: frozenset[str],
     problem: Problem,
+    split: Mapping[str, tuple[str, ...]] | None = None,
 ) -> Choice:
     """Choose the way of assembly for an order of the loops.
 
@@ -89,6 +90,8 @@ def choose_assembly(
         The indices that are summed over.
     problem : Problem
         Formats; the target is a `names.OUTPUT`.
+    split : mapping of str to tuple of str, optional
+        Indices whose loops are split, though no level stores their parts.
     """
     spec, target = problem.output, problem.assignment.target
     if spec.format.is_dense and spec.format.is_plain:
@@ -114,7 +117,7 @@ def choose_assembly(
     ]
     if not can_assemble(spec.format):
         return Choice(None, "a located level stands below an appended one")
-    parts = loop_parts(accesses(value), problem.specs)
+    parts = {**loop_parts(accesses(value), problem.specs), **(split or {})}
     order = collapse(order, parts)
     reduced = reduced | {whole for whole, made in parts.items() if set(made) <= reduced}
     after = indices_inside(order, reduced)

@@ -1,6 +1,6 @@
 """Judge loop orders: which of them need no temporary, and what they cost."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from sparray.compiler import names
@@ -87,14 +87,33 @@ def candidates(problem: Problem, statistics: Statistics) -> Iterator[Candidate]:
 
 
 def candidate_in(
-    order: Sequence[str], problem: Problem, statistics: Statistics
-) -> Candidate | None:
-    """Return the candidate with a given loop order, which the levels must allow."""
-    shape = shape_of(problem)
+    order: Sequence[str],
+    problem: Problem,
+    statistics: Statistics,
+    split: Mapping[str, tuple[str, ...]] | None = None,
+) -> Candidate | str:
+    """Return the candidate with a given loop order, which the levels must allow.
+
+    Parameters
+    ----------
+    order : sequence of str
+        Every loop, outermost first.
+    problem : Problem
+        What to compute.
+    statistics : Statistics
+        Sizes of its operands.
+    split : mapping of str to tuple of str, optional
+        Indices whose loops are split, though no level stores their parts.
+
+    Returns
+    -------
+    Candidate or str
+        The text says why there is none.
+    """
+    shape = shape_of(problem, split)
     if not _walks_loops(shape, order, problem):
-        return None
-    found = judge(tuple(order), shape, problem, statistics)
-    return None if isinstance(found, str) else found
+        return "a level must be walked, and no loop is over what it stores"
+    return judge(tuple(order), shape, problem, statistics, split)
 
 
 def _walks_loops(shape: Shape, loops: Sequence[str], problem: Problem) -> bool:
@@ -126,7 +145,11 @@ def _walks_loops(shape: Shape, loops: Sequence[str], problem: Problem) -> bool:
 
 
 def judge(
-    order: tuple[str, ...], shape: Shape, problem: Problem, statistics: Statistics
+    order: tuple[str, ...],
+    shape: Shape,
+    problem: Problem,
+    statistics: Statistics,
+    split: Mapping[str, tuple[str, ...]] | None = None,
 ) -> Candidate | str:
     """Return the candidate with a loop order, or why it needs a temporary.
 
@@ -140,9 +163,11 @@ def judge(
         What to compute.
     statistics : Statistics
         Sizes of its operands.
+    split : mapping of str to tuple of str, optional
+        As for `candidate_in`.
     """
     reduced = frozenset(shape.reduced)
-    choice = choose_assembly(shape.merged, order, reduced, problem)
+    choice = choose_assembly(shape.merged, order, reduced, problem, split)
     if choice.way is None:
         return choice.reason
     if not takes_any_order(order, shape, choice, problem):

@@ -51,7 +51,16 @@ from sparray.compiler.scheduler.tiling import (
 from sparray.errors import UnsupportedError
 from sparray.formats.level import Locatable
 
-__all__ = ["Command", "Decision", "Reason", "decide", "decide_widely"]
+__all__ = [
+    "Command",
+    "Decision",
+    "Reason",
+    "decide",
+    "decide_widely",
+    "needs_zero",
+    "start",
+    "wide_problem",
+]
 
 Command = (
     Split | Reorder | Accumulate | Tile | Prefetch | Unroll | Vectorize | Parallelize
@@ -105,6 +114,11 @@ class Decision:
 _USUAL = Knobs()
 
 
+def start(problem: Problem) -> Stmt:
+    """Return the statement that schedules begin with."""
+    return concretize(problem.assignment, partial(_accumulator, problem))
+
+
 def decide(
     problem: Problem,
     candidate: Candidate,
@@ -128,7 +142,7 @@ def decide(
         Reason(f"loop order {' '.join(order) or '(none)'}", why_order(problem, order)),
         Reason(f"assemble by {choice.way.value}", choice.reason),
     ]
-    stages = [concretize(problem.assignment, partial(_accumulator, problem))]
+    stages = [start(problem)]
     commands: list[Command] = []
 
     def apply(command: Command, why: str) -> None:
@@ -163,7 +177,7 @@ def decide(
             f"each {parallel} writes its own part of the result; chunks are balanced "
             "by stored entries",
         )
-    zeroed = _needs_zero(late, choice, shape, problem, kind == "registers")
+    zeroed = needs_zero(late, choice, shape, problem, kind == "registers")
     return Decision(
         problem,
         tuple(stages),
@@ -189,15 +203,23 @@ def decide_widely(
     float32: the decision's problem says so, and its caller converts it.
     """
     decision = decide(problem, candidate, statistics, vector_bytes, knobs)
+    wide = wide_problem(decision)
+    if wide is None:
+        return decision
+    return decide(wide, candidate, statistics, vector_bytes, knobs)
+
+
+def wide_problem(decision: Decision) -> Problem | None:
+    """Return the problem with a result of float32, if one of 16 bits is updated."""
+    problem = decision.problem
     dtype = computed_dtype(problem.output.dtype)
     updated = any(
         assignment.op is not None and assignment.target.tensor == names.OUTPUT
         for assignment in written(decision.statement)
     )
     if dtype == problem.output.dtype or not updated:
-        return decision
-    wide = replace(problem, output=replace(problem.output, dtype=dtype))
-    return decide(wide, candidate, statistics, vector_bytes, knobs)
+        return None
+    return replace(problem, output=replace(problem.output, dtype=dtype))
 
 
 def _sum_inside(
@@ -265,7 +287,7 @@ def _why_accumulate(choice: Choice, problem: Problem) -> str:
     return "the result is dense, so products are added where they belong"
 
 
-def _needs_zero(
+def needs_zero(
     late: list[str],
     choice: Choice,
     shape: Shape,

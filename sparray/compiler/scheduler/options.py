@@ -226,7 +226,7 @@ def _all_converted(problem: Problem, statistics: Statistics) -> Iterator[Option]
                 convert[access.tensor] = reordered(spec, wanted)
         changed = _respecified(problem, convert)
         candidate = candidate_in(order, changed, statistics)
-        if candidate is not None:
+        if not isinstance(candidate, str):
             cost = sum(
                 conversion_cost(statistics, problem.specs[name], wanted)
                 * statistics.positions[name][-1]

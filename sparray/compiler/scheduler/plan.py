@@ -14,6 +14,7 @@ from sparray.compiler.index_notation.simplify import (
     simplify_typed,
 )
 from sparray.compiler.problem import Problem, TensorSpec
+from sparray.compiler.scheduler.by_hand import ByHand
 from sparray.compiler.scheduler.candidates import best_candidate
 from sparray.compiler.scheduler.conversions import is_direct
 from sparray.compiler.scheduler.decision import Reason
@@ -29,6 +30,7 @@ from sparray.compiler.scheduler.planner import (
     convert,
     converted,
     follow,
+    follow_by_hand,
     part_of,
     used_operands,
     ways_of,
@@ -61,7 +63,7 @@ def plan(
     problem: Problem,
     statistics: Statistics,
     vector_bytes: int,
-    way: Way | None = None,
+    way: Way | ByHand | None = None,
 ) -> Plan:
     """Return the cheapest plan that the cost model finds.
 
@@ -73,8 +75,9 @@ def plan(
         Sizes of the operands.
     vector_bytes : int
         Width of the target's vector registers.
-    way : Way, optional
-        One of `plan_ways`, to be taken instead.
+    way : Way or ByHand, optional
+        One of `plan_ways`, to be taken instead; or a schedule that a user wrote for the
+        one kernel.
 
     Returns
     -------
@@ -85,6 +88,8 @@ def plan(
     ------
     UnsupportedError
         If no sequence of steps that sparray knows computes the problem.
+    ScheduleError
+        If the user's schedule does not fit it.
 
     Notes
     -----
@@ -93,6 +98,8 @@ def plan(
     coordinates, sorted, then packed; each sum as a temporary of its own. All by the
     cost model, conversions included.
     """
+    if isinstance(way, ByHand):
+        return _plan_by_hand(problem, statistics, vector_bytes, way)
     planner = _prepared(problem, statistics, vector_bytes)
     main = _main_part(planner)
     if way is not None:
@@ -109,6 +116,14 @@ def plan(
         tuple(planner.reasons),
         tuple(planner.weighed),
     )
+
+
+def _plan_by_hand(
+    problem: Problem, statistics: Statistics, vector_bytes: int, by_hand: ByHand
+) -> Plan:
+    planner = _arranged(problem, statistics, vector_bytes)
+    follow_by_hand(planner, planner.problem, by_hand, names.OUTPUT)
+    return Plan(problem, tuple(planner.steps), tuple(planner.reasons))
 
 
 def plan_ways(
@@ -143,12 +158,18 @@ def plan_ways(
 
 def _prepared(problem: Problem, statistics: Statistics, vector_bytes: int) -> Planner:
     """Return a plan up to its main part, with which every way begins."""
+    planner = _arranged(problem, statistics, vector_bytes)
+    _compute_nested(planner)
+    return planner
+
+
+def _arranged(problem: Problem, statistics: Statistics, vector_bytes: int) -> Planner:
+    """Return a plan with the operands as kernels take them, and nothing computed."""
     bindings = {name: name for name, _ in problem.operands}
     planner = Planner(problem, statistics, vector_bytes, bindings)
     _rewrite(planner)
     _prepare_diagonals(planner)
     _sort_operands(planner)
-    _compute_nested(planner)
     return planner
 
 

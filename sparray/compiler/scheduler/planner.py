@@ -14,6 +14,7 @@ from sparray.compiler.index_notation.simplify import (
     substitute,
 )
 from sparray.compiler.problem import Problem, TensorSpec, result_spec
+from sparray.compiler.scheduler.by_hand import ByHand
 from sparray.compiler.scheduler.candidates import best_candidate
 from sparray.compiler.scheduler.conversions import conversion, conversion_statistics
 from sparray.compiler.scheduler.decision import Reason, decide_widely
@@ -35,6 +36,7 @@ __all__ = [
     "convert",
     "converted",
     "follow",
+    "follow_by_hand",
     "part_of",
     "used_operands",
     "ways_of",
@@ -148,6 +150,20 @@ def follow(planner: Planner, problem: Problem, way: Way, result: str) -> None:
         return
     value, reductions = split_reductions(problem.assignment.value)
     _split(planner, problem, value, reductions, result)
+
+
+def follow_by_hand(
+    planner: Planner, problem: Problem, by_hand: ByHand, result: str
+) -> None:
+    """Append the kernel that a user scheduled under a name."""
+    decision = by_hand.decide(problem, planner.statistics, planner.vector_bytes)
+    planner.reasons.extend(decision.reasons)
+    operands = tuple(planner.bindings[name] for name, _ in problem.operands)
+    made = decision.problem.output
+    name = result if made == problem.output else planner.fresh()
+    planner.steps.append(KernelStep(decision, operands, name))
+    if name != result:
+        convert(planner, name, made, problem.output, result)
 
 
 def _try_split(

@@ -57,8 +57,10 @@ class Shape:
     copies: bool
 
 
-def shape_of(problem: Problem) -> Shape:
-    """Return the parts of a problem."""
+def shape_of(
+    problem: Problem, split: Mapping[str, tuple[str, ...]] | None = None
+) -> Shape:
+    """Return the parts of a problem, whose loops may be ``split`` further."""
     assignment = problem.assignment
     value, reductions = split_reductions(assignment.value)
     merged = merged_value(value, reductions)
@@ -69,6 +71,7 @@ def shape_of(problem: Problem) -> Shape:
     parts = loop_parts(accesses(merged), problem.specs)
     for index, made in block_parts(problem).items():
         parts.setdefault(index, made)
+    parts.update(split or {})
     loops = tuple(part for i in reduced for part in parts.get(i, (i,)))
     copies = isinstance(value, Access)
     return Shape(value, merged, loops, parts, terms, ops, summed, copies)

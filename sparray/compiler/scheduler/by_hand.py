@@ -1,0 +1,456 @@
+"""Follow a schedule that a user wrote: check it, and complete what it leaves open.
+
+A schedule says which loops run in which order, and every optional command. What a
+kernel cannot be without, the scheduler adds: loops over the parts that formats store,
+an order where none is given, what holds sums, the way of assembly.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import NoReturn, cast
+
+from sparray.compiler import names
+from sparray.compiler.cin.nodes import Stmt
+from sparray.compiler.cin.printer import print_statement
+from sparray.compiler.cin.verify import verify
+from sparray.compiler.hand_schedule import Schedule, WrittenCommand
+from sparray.compiler.index_notation.simplify import accesses
+from sparray.compiler.levels import is_walked, level_index, n_levels
+from sparray.compiler.loop_ir.operators import operator
+from sparray.compiler.problem import Problem
+from sparray.compiler.schedule.accumulate import Accumulate
+from sparray.compiler.schedule.assemble import Assemble, Assembly
+from sparray.compiler.schedule.parallelize import Parallelize
+from sparray.compiler.schedule.prefetch import Prefetch
+from sparray.compiler.schedule.reorder import Reorder
+from sparray.compiler.schedule.split import Split
+from sparray.compiler.schedule.tile import Tile
+from sparray.compiler.schedule.unroll import Unroll
+from sparray.compiler.schedule.vectorize import Vectorize
+from sparray.compiler.scheduler.candidates import (
+    Candidate,
+    best_candidate,
+    candidate_in,
+)
+from sparray.compiler.scheduler.cost_model import estimate_loops
+from sparray.compiler.scheduler.decision import (
+    Command,
+    Decision,
+    Reason,
+    needs_zero,
+    start,
+    wide_problem,
+)
+from sparray.compiler.scheduler.knobs import Knobs, workspace_kinds
+from sparray.compiler.scheduler.limits import check_merges
+from sparray.compiler.scheduler.loop_order import constraints
+from sparray.compiler.scheduler.nested import inner_reduction
+from sparray.compiler.scheduler.shape import (
+    Shape,
+    late_indices,
+    parallel_index,
+    shape_of,
+    stored_order,
+)
+from sparray.compiler.scheduler.statistics import Statistics
+from sparray.compiler.scheduler.tiling import can_tile, tile_sizes
+from sparray.compiler.scheduler.user_names import UserNames
+from sparray.errors import InternalError, ScheduleError
+
+__all__ = ["ByHand"]
+
+_LOOPS = ("split", "reorder")
+_WORKSPACES = ("accumulate", "tile")
+_LARGEST_TILE = 1024
+_MOST_SUMS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class ByHand:
+    """A schedule that a user wrote for an expression.
+
+    Attributes
+    ----------
+    schedule : Schedule
+        The commands.
+    names : UserNames
+        What the expression calls its indices and tensors.
+    """
+
+    schedule: Schedule
+    names: UserNames
+
+    def decide(
+        self, problem: Problem, statistics: Statistics, vector_bytes: int
+    ) -> Decision:
+        """Return the decision that follows the schedule.
+
+        A result of 16-bit floats that is added up in place is one of float32, as in
+        `decide_widely`.
+
+        Raises
+        ------
+        ScheduleError
+            If a command does not apply, would change the result, or makes loops that
+            the formats do not allow. The message has the expression, the statement
+            that was reached and the command at fault.
+        """
+        decision = _Making(self, problem, statistics, vector_bytes).decide()
+        wide = wide_problem(decision)
+        if wide is None:
+            return decision
+        return _Making(self, wide, statistics, vector_bytes).decide()
+
+
+@dataclass(slots=True)
+class _Making:
+    """A decision in the making.
+
+    ``order`` has every loop, outermost first; ``fault`` is the command that is applied,
+    or was applied last.
+    """
+
+    hand: ByHand
+    problem: Problem
+    statistics: Statistics
+    vector_bytes: int
+    fault: WrittenCommand | None = None
+    parts: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    order: tuple[str, ...] = ()
+    stages: list[Stmt] = field(default_factory=list)
+    commands: list[Command] = field(default_factory=list)
+    reasons: list[Reason] = field(default_factory=list)
+
+    @property
+    def shape(self) -> Shape:
+        return shape_of(self.problem, self.parts)
+
+    def decide(self) -> Decision:
+        self.stages = [start(self.problem)]
+        if inner_reduction(self.problem.assignment.value) is not None:
+            self.fail("expected sums side by side, got one inside another", None)
+        self._arrange()
+        candidate = self._judge()
+        self._apply_loops()
+        accumulates, tiled = self._apply_workspace(candidate)
+        self._annotate(candidate)
+        shape, choice = self.shape, candidate.choice
+        late = late_indices(self.order, frozenset(shape.reduced))
+        zeroed = needs_zero(late, choice, shape, self.problem, tiled)
+        way = cast(Assembly, choice.way)
+        zeroed |= accumulates and way is Assembly.INSERT
+        self._check_assembly(candidate)
+        self.reasons.append(Reason(f"assemble by {way.value}", choice.reason))
+        return Decision(
+            self.problem,
+            tuple(self.stages),
+            tuple(self.commands),
+            Assemble(way, choice.source, zeroed),
+            estimate_loops(shape.merged, self.order, self.problem, self.statistics),
+            candidate.cost,
+            tuple(self.reasons),
+            self.statistics,
+        )
+
+    def fail(self, message: str, at: WrittenCommand | None) -> NoReturn:
+        """Raise an error that shows expression, statement and command."""
+        user = self.hand.names
+        if self.stages:
+            reached = print_statement(user.statement(self.stages[-1]))
+        lines = [
+            f"schedule: {message}",
+            f"  expression: {user.text}",
+            f"  schedule:   {self.hand.schedule}",
+            f"  at fault:   {at if at is not None else '(all of it)'}",
+            "  reached:    " + reached.replace("\n", "\n    "),
+        ]
+        raise ScheduleError("\n".join(lines))
+
+    def _loop(self, name: str, written: WrittenCommand) -> str:
+        """Return the canonical loop of a user's name."""
+        user = self.hand.names
+        loops = {user.index(loop): loop for loop in self.order}
+        if name not in loops:
+            self.fail(
+                f"{written.name}: expected a loop of {', '.join(loops) or '(none)'}, "
+                f"got {name}",
+                written,
+            )
+        return loops[name]
+
+    def _written(self, kinds: Sequence[str]) -> list[WrittenCommand]:
+        return [c for c in self.hand.schedule.commands if c.name in kinds]
+
+    # Which loops there are, and in which order.
+
+    def _arrange(self) -> None:
+        shape = self.shape
+        check_merges(self.problem, shape.merged)
+        best = best_candidate(self.problem, self.statistics)
+        target = self.problem.assignment.target.indices
+        kept = [part for i in target for part in shape.parts.get(i, (i,))]
+        self.order = (*kept, *shape.reduced) if best is None else best.order
+        self._arrange_stages()
+        for written in self._written(_LOOPS):
+            self.fault = written
+            if written.name == "split":
+                self._split(written)
+            else:
+                self._reorder(written)
+            self._arrange_stages()
+
+    def _arrange_stages(self) -> None:
+        """Let an error show the loops as they are now."""
+        statement = self.stages[0]
+        for index, parts in self.shape.parts.items():
+            statement = Split(index, parts).apply(statement)
+        if self.order:
+            statement = Reorder(self.order).apply(statement)
+        self.stages[1:] = [statement]
+
+    def _split(self, written: WrittenCommand) -> None:
+        index, by = written.arguments
+        user = self.hand.names
+        whole = {user.index(i): i for i in self.shape.parts}
+        if index in whole:
+            stored = Split(whole[index], self.shape.parts[whole[index]])
+            if user.command(stored) == str(written):
+                return
+            self.fail(
+                f"split: expected {user.command(stored)}: {index} is stored in those "
+                f"parts, or is split already",
+                written,
+            )
+        loop = self._loop(index, written)
+        if names.derived(loop) is not None or not by.isdigit():
+            self.fail("split: expected an index, and a number of values", written)
+        for access in accesses(self.shape.merged):
+            spec = self.problem.specs[access.tensor]
+            for depth in range(n_levels(spec)):
+                if level_index(spec, access, depth) == loop and is_walked(
+                    spec, access, depth
+                ):
+                    self.fail(
+                        f"split: expected an index that is located, got {index}, whose "
+                        f"coordinates are those that {self._tensor(access.tensor)} "
+                        "stores",
+                        written,
+                    )
+        parts = names.quotient(loop, int(by)), names.remainder(loop, int(by))
+        taken = {*map(user.index, self.order), *user.indices.values()}
+        if taken & {*map(user.index, parts)}:
+            self.fail(f"split: the expression has an index {index}_in, too", written)
+        self.parts[loop] = parts
+        at = self.order.index(loop)
+        self.order = (*self.order[:at], *parts, *self.order[at + 1 :])
+
+    def _reorder(self, written: WrittenCommand) -> None:
+        wanted = written.arguments[0].split()
+        found = [self._loop(name, written) for name in wanted]
+        if sorted(found) != sorted(self.order):
+            loops = " ".join(map(self.hand.names.index, self.order))
+            self.fail(
+                f"reorder: expected each of {loops} once, got {' '.join(wanted)}",
+                written,
+            )
+        self.order = tuple(found)
+
+    def _tensor(self, canonical: str) -> str:
+        return self.hand.names.tensors.get(canonical, canonical)
+
+    # Whether the formats allow it.
+
+    def _judge(self) -> Candidate:
+        user, problem = self.hand.names, self.problem
+        place = {loop: n for n, loop in enumerate(self.order)}
+        for access in accesses(self.shape.merged):
+            spec = problem.specs[access.tensor]
+            for outer, inner in sorted(constraints(access, spec, self.order)):
+                if place.get(outer, -1) < place.get(inner, len(place)):
+                    continue
+                stored = " ".join(map(user.index, stored_order(access, problem)))
+                self.fail(
+                    f"expected the loop over {user.index(outer)} around that over "
+                    f"{user.index(inner)}: {self._tensor(access.tensor)} is stored "
+                    f"along {stored}",
+                    self.fault,
+                )
+        found = candidate_in(self.order, problem, self.statistics, self.parts)
+        if isinstance(found, str):
+            self.fail(f"no kernel computes this in these loops: {found}", self.fault)
+        return found
+
+    # From the loops to the statement that is lowered.
+
+    def _apply_loops(self) -> None:
+        del self.stages[1:]
+        asked = {c.arguments[0] for c in self._written(("split",))}
+        for index, parts in self.shape.parts.items():
+            by_hand = self.hand.names.index(index) in asked
+            why = f"{index} is stored in these parts"
+            self._apply(Split(index, parts), None if by_hand else why)
+        if self.order:
+            by_hand = bool(self._written(("reorder",)))
+            why = "the cheapest order that the levels allow"
+            self._apply(Reorder(self.order), None if by_hand else why)
+
+    def _apply(self, command: Command, why: str | None) -> None:
+        """Apply a command: one that was asked for, or one with a reason."""
+        user = self.hand.names
+        try:
+            made = command.apply(self.stages[-1])
+            verify(made)
+        except InternalError as error:
+            self.fail(f"{user.command(command)}: {error}", self.fault)
+        except ScheduleError as error:
+            self.fail(self._in_user_names(command, error), self.fault)
+        self.commands.append(command)
+        self.stages.append(made)
+        reason = why if why is not None else "asked for by hand"
+        self.reasons.append(Reason(user.command(command), reason))
+
+    def _in_user_names(self, command: Command, error: ScheduleError) -> str:
+        """Return an error's message with the user's names: the same command fails."""
+        user = self.hand.names
+        if isinstance(command, Split | Reorder | Accumulate):
+            return str(error)
+        try:
+            renamed = replace(command, index=user.index(command.index))
+            renamed.apply(user.statement(self.stages[-1]))
+        except ScheduleError as again:
+            return str(again)
+        return str(error)
+
+    def _apply_workspace(self, candidate: Candidate) -> tuple[bool, bool]:
+        """Return whether products are added in place, and whether in tiles."""
+        given = self._written(_WORKSPACES)
+        for written in given:
+            self.fault = written
+            if written.name == "accumulate":
+                self._check_accumulate(candidate, written)
+                self._apply(Accumulate(), None)
+            else:
+                index = self._loop(written.arguments[0], written)
+                sizes = tuple(map(int, written.arguments[1].split()))
+                self._check_tile(index, sizes, candidate, written)
+                self._apply(Tile(index, sizes), None)
+        if not given:
+            self._complete_workspace(candidate)
+        made = [type(command) for command in self.commands]
+        return Accumulate in made, Tile in made
+
+    def _complete_workspace(self, candidate: Candidate) -> None:
+        kinds = workspace_kinds(self.order, candidate.choice, self.shape, self.problem)
+        if kinds[:1] == ("registers",):
+            dtype, usual = self.problem.output.dtype, Knobs()
+            sizes = tile_sizes(dtype, self.vector_bytes, usual.tile_bytes)
+            why = "sums of a tile stay in vector registers"
+            self._apply(Tile(self.order[-1], sizes), why)
+        elif kinds[:1] == ("memory",):
+            self._apply(Accumulate(), "products are added where they belong")
+
+    def _check_accumulate(self, candidate: Candidate, written: WrittenCommand) -> None:
+        shape, problem = self.shape, self.problem
+        if len(shape.terms) != 1:
+            self.fail("accumulate: expected one sum", written)
+        if "memory" in workspace_kinds(self.order, candidate.choice, shape, problem):
+            return
+        in_place = (
+            candidate.choice.way is Assembly.INSERT
+            and shape.copies
+            and operator(shape.ops[0]).identity == 0
+            and problem.has_known_fill
+            and problem.output.fill.is_zero
+        )
+        if not in_place:
+            self.fail(
+                "accumulate: expected a dense result that is a sum and nothing else, "
+                "zero where nothing is added",
+                written,
+            )
+
+    def _check_tile(
+        self,
+        index: str,
+        sizes: tuple[int, ...],
+        candidate: Candidate,
+        written: WrittenCommand,
+    ) -> None:
+        shape, user = self.shape, self.hand.names
+        late = late_indices(self.order, frozenset(shape.reduced))
+        if any(size & (size - 1) or size > _LARGEST_TILE for size in sizes):
+            self.fail(
+                f"tile: expected powers of two up to {_LARGEST_TILE}, got "
+                f"{' '.join(map(str, sizes))}",
+                written,
+            )
+        if late != [index] or index != self.order[-1]:
+            self.fail(
+                f"tile: expected the loop over {user.index(index)} innermost, inside "
+                "that of the one sum, and no other loop of the result there",
+                written,
+            )
+        if candidate.choice.way is not Assembly.INSERT or not can_tile(
+            index, shape.merged, self.problem
+        ):
+            self.fail(
+                f"tile: expected {user.index(index)} to be contiguous in a dense "
+                "result and in every operand that has it, all of one dtype of floats, "
+                "and arithmetic that vectors have",
+                written,
+            )
+
+    def _annotate(self, candidate: Candidate) -> None:
+        for written in self._written(("prefetch", "unroll", "vectorize")):
+            self.fault = written
+            index = self._loop(written.arguments[0], written)
+            if written.name == "prefetch":
+                self._apply(Prefetch(index, int(written.arguments[1])), None)
+            elif written.name == "unroll":
+                sums = int(written.arguments[1])
+                if sums > _MOST_SUMS:
+                    self.fail(f"unroll: expected at most {_MOST_SUMS} sums", written)
+                self._apply(Unroll(index, sums), None)
+            else:
+                self._check_vectorize(index, written)
+                self._apply(Vectorize(index), None)
+        for written in self._written(("parallelize",)):
+            self.fault = written
+            index = self._loop(written.arguments[0], written)
+            self._check_parallel(index, candidate, written)
+            self._apply(Parallelize(index), None)
+
+    def _check_vectorize(self, index: str, written: WrittenCommand) -> None:
+        if index in self.shape.reduced and set(self.shape.ops) != {"add"}:
+            self.fail(
+                "vectorize: expected a sum, whose terms may be added in another order",
+                written,
+            )
+
+    def _check_parallel(
+        self, index: str, candidate: Candidate, written: WrittenCommand
+    ) -> None:
+        user, shape = self.hand.names, self.shape
+        if index != self.order[0]:
+            self.fail(
+                f"parallelize: expected {user.index(self.order[0])}, the outermost "
+                f"loop, got {user.index(index)}",
+                written,
+            )
+        possible = parallel_index(self.order, shape, candidate.choice, self.problem)
+        if possible != index:
+            self.fail(
+                "parallelize: expected an outermost loop with one range, each step of "
+                f"which writes its own part of the result; {user.index(index)} is not "
+                "such a loop",
+                written,
+            )
+
+    def _check_assembly(self, candidate: Candidate) -> None:
+        choice = candidate.choice
+        found = Assemble(cast(Assembly, choice.way), choice.source)
+        full = self.hand.names.command(found)
+        for written in self._written(("assemble",)):
+            short = f"assemble({found.way.value})"
+            if str(written) not in (full, short):
+                self.fail(f"assemble: expected {full}: {choice.reason}", written)

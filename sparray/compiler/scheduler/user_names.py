@@ -1,0 +1,102 @@
+"""A user's names for what the compiler renamed: of schedules, and of messages."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from sparray.compiler import names
+from sparray.compiler.cin.nodes import (
+    Access,
+    Assign,
+    Forall,
+    Sequence,
+    Stmt,
+    Tiles,
+    Where,
+)
+from sparray.compiler.index_notation.simplify import accesses, substitute
+from sparray.compiler.schedule.accumulate import Accumulate
+from sparray.compiler.schedule.assemble import Assemble
+from sparray.compiler.schedule.reorder import Reorder
+from sparray.compiler.schedule.split import Split
+from sparray.errors import InternalError
+
+if TYPE_CHECKING:
+    from sparray.compiler.scheduler.decision import Command, Decision
+
+__all__ = ["UserNames"]
+
+
+@dataclass(frozen=True, slots=True)
+class UserNames:
+    """What a user calls indices and tensors.
+
+    Attributes
+    ----------
+    text : str
+        The expression as the user wrote it.
+    indices : mapping of str to str
+        Canonical index -> the user's.
+    tensors : mapping of str to str
+        Canonical operand, and the result -> the user's, with indices where one tensor
+        is read in several ways.
+    """
+
+    text: str
+    indices: Mapping[str, str]
+    tensors: Mapping[str, str]
+
+    def index(self, canonical: str) -> str:
+        """Return the user's name of an index, or of a part of one."""
+        part = names.derived(canonical)
+        if isinstance(part, names.Block):
+            kind = "in" if part.is_remainder else "out"
+            return f"{self.index(part.base)}_{kind}"
+        if isinstance(part, names.Diagonal):
+            return f"{self.index(part.column)}-{self.index(part.row)}"
+        return self.indices.get(canonical, canonical)
+
+    def command(self, command: "Command | Assemble") -> str:
+        """Return a command as `sparray.schedule` reads it."""
+        if isinstance(command, Assemble):
+            source = command.source and self.tensors.get(command.source, command.source)
+            return str(replace(command, source=source))
+        if isinstance(command, Split):
+            part = names.derived(command.parts[0])
+            by = self.index(command.parts[0])
+            if isinstance(part, names.Block):
+                by = str(part.size)
+            return f"split({self.index(command.index)}, {by})"
+        if isinstance(command, Reorder):
+            return str(replace(command, order=tuple(map(self.index, command.order))))
+        if isinstance(command, Accumulate):
+            return str(command)
+        return str(replace(command, index=self.index(command.index)))
+
+    def schedule(self, decision: "Decision") -> str:
+        """Return all commands of a kernel as `sparray.schedule` reads them."""
+        return ".".join(map(self.command, (*decision.commands, decision.assemble)))
+
+    def statement(self, statement: Stmt) -> Stmt:
+        """Return a statement with the user's names, to be printed."""
+        if isinstance(statement, Assign):
+            renamed = {a: self._access(a) for a in accesses(statement.value)}
+            value = substitute(statement.value, renamed)
+            return Assign(self._access(statement.target), value, statement.op)
+        if isinstance(statement, Forall | Tiles):
+            body, index = self.statement(statement.body), self.index(statement.index)
+            if isinstance(statement, Tiles):
+                return replace(statement, index=index, body=body)
+            return replace(statement, index=index, body=body)
+        if isinstance(statement, Where):
+            consumer, producer = map(
+                self.statement, (statement.consumer, statement.producer)
+            )
+            return Where(consumer, producer, statement.workspace)
+        if isinstance(statement, Sequence):
+            return Sequence(tuple(map(self.statement, statement.statements)))
+        raise InternalError(f"expected a CIN statement, got {statement!r}")
+
+    def _access(self, access: Access) -> Access:
+        tensor = self.tensors.get(access.tensor, access.tensor).partition("[")[0]
+        return Access(tensor, tuple(map(self.index, access.indices)))

@@ -1,0 +1,46 @@
+"""Schedules by hand: where they begin."""
+
+from sparray.compiler.hand_schedule import Schedule, parse_schedule
+from sparray.errors import ScheduleError
+
+__all__ = ["Schedule", "as_schedule", "schedule"]
+
+
+def schedule(text: str = "") -> Schedule:
+    """Begin a schedule, or read one from text.
+
+    Parameters
+    ----------
+    text : str
+        What `Schedule` prints, and `Kernel.schedule`.
+
+    Returns
+    -------
+    Schedule
+        Its methods add commands.
+
+    Raises
+    ------
+    ScheduleError
+        If the text is not a schedule.
+
+    Examples
+    --------
+    >>> import sparray as sp
+    >>> by_hand = sp.schedule().reorder("i k j").tile("j", 32).parallelize("i")
+    >>> kernel = sp.compile("C[i,j] = A[i,k] * B[k,j]", A="csr", schedule=by_hand)
+    >>> kernel.schedule
+    'reorder(i k j).tile(j, 32 16 8 4 2 1).parallelize(i).assemble(insert)'
+    """
+    return parse_schedule(text)
+
+
+def as_schedule(given: Schedule | str | None) -> Schedule | None:
+    """Return what was given as ``schedule=``; text is read."""
+    if given is None or isinstance(given, Schedule):
+        return given
+    if isinstance(given, str):
+        return parse_schedule(given)
+    raise ScheduleError(
+        f"schedule: expected a Schedule or text, got {type(given).__name__}"
+    )

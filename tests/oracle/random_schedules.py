@@ -1,0 +1,76 @@
+"""Random legal schedules: commands that are proposed at random, and kept if they apply.
+
+What is refused has to be refused by a `ScheduleError`, before anything is compiled.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+from oracle_check import Question, plan_of
+
+from sparray.compiler.hand_schedule import Schedule
+from sparray.compiler.scheduler.steps import KernelStep
+from sparray.errors import DTypeError, ScheduleError, UnsupportedError
+
+__all__ = ["scheduled"]
+
+_PROPOSALS = 8
+
+
+def scheduled(question: Question, seed: int) -> Question:
+    """Return the question with a random schedule; as it is, if it takes none."""
+    rng = np.random.default_rng([seed, 4])
+    loops = _loops(replace(question, schedule=Schedule()))
+    if loops is None:
+        return question
+    question = replace(question, schedule=Schedule())
+    for _ in range(_PROPOSALS):
+        proposed = replace(
+            question, schedule=_proposal(rng, question.schedule, loops or ["i"])
+        )
+        found = _loops(proposed)
+        if found is not None:
+            question, loops = proposed, found
+    return question
+
+
+def _loops(question: Question) -> list[str] | None:
+    """Return the loops of a question, by the user's names; None if it is refused."""
+    try:
+        plan = plan_of(question).plan
+    except (DTypeError, UnsupportedError):
+        # It is, with or without a schedule.
+        return None
+    except ScheduleError as error:
+        assert f"expression: {question.text}" in str(error)
+        assert "at fault:" in str(error)
+        return None
+    kernels = [step for step in plan.steps if isinstance(step, KernelStep)]
+    # Operands may be converted before it, a wide result after it.
+    own = [
+        step
+        for step in kernels
+        if step.decision.problem.assignment.target.indices
+        == plan.problem.assignment.target.indices
+    ]
+    index = question.expression.user_names.index
+    return [index(loop.index) for loop in own[-1].decision.loops] if own else None
+
+
+def _proposal(
+    rng: np.random.Generator, schedule: Schedule | None, loops: list[str]
+) -> Schedule:
+    schedule = schedule or Schedule()
+    loop = str(rng.choice(loops))
+    kinds = [
+        lambda: schedule.reorder(" ".join(rng.permutation(loops))),
+        lambda: schedule.split(loop, int(rng.choice([2, 3, 4, 64]))),
+        lambda: schedule.tile(loop, str(rng.choice(["1", "4", "8", "16 4 1"]))),
+        schedule.accumulate,
+        lambda: schedule.unroll(loop, int(rng.choice([2, 3, 4, 8]))),
+        lambda: schedule.vectorize(loop),
+        lambda: schedule.prefetch(loop, int(rng.choice([1, 8]))),
+        lambda: schedule.parallelize(loops[0]),
+    ]
+    weights = np.array([4, 3, 3, 2, 2, 1, 1, 2], float)
+    return kinds[rng.choice(len(kinds), p=weights / weights.sum())]()
