@@ -95,6 +95,7 @@ if TYPE_CHECKING:
         tan,
         tanh,
         trunc,
+        where,
     )
     from sparray.functions.explain import explain
     from sparray.functions.explanation import Explanation
@@ -198,6 +199,7 @@ __all__ = [
     "tan",
     "tanh",
     "trunc",
+    "where",
 ]
 
 __version__ = "0.1.0"

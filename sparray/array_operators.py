@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ArrayOperators",
     "apply_binary",
+    "apply_choice",
     "apply_unary",
     "elementwise",
     "matmul_text",
@@ -51,18 +52,19 @@ def matmul_text(left: int, right: int) -> str:
     return text
 
 
-def elementwise(op: str, left: int, right: int) -> Expression:
-    """Return the expression of a binary operator with NumPy's broadcasting.
+def elementwise(op: str, *ndims: int) -> Expression:
+    """Return the expression of an operator with NumPy's broadcasting.
 
-    A dimension that one operand lacks is broadcast; one of extent 1 is not: it has to
-    be dropped first.
+    ``ndims`` are the numbers of dimensions of its operands. A dimension that one
+    operand lacks is broadcast; one of extent 1 is not: it has to be dropped first.
     """
-    ndim = max(left, right)
-    indices = [f"i{n}" for n in range(ndim)]
-    target = ",".join(indices)
-    a = ",".join(indices[ndim - left :])
-    b = ",".join(indices[ndim - right :])
-    return assignment_expression(f"C[{target}] = {op}(A[{a}], B[{b}])")
+    most = max(ndims)
+    indices = [f"i{n}" for n in range(most)]
+    operands = ", ".join(
+        f"{name}[{','.join(indices[most - ndim :])}]"
+        for name, ndim in zip("ABD", ndims, strict=False)
+    )
+    return assignment_expression(f"C[{','.join(indices)}] = {op}({operands})")
 
 
 class ArrayOperators:
@@ -267,6 +269,29 @@ def apply_binary(op: str, left: Any, right: Any) -> Any:
         _check_exponents(a, b)
     _check_broadcast(op, a.shape, b.shape)
     return _wrap(elementwise(op, len(a.shape), len(b.shape)), [a, b])
+
+
+def apply_choice(condition: Any, then: Any, otherwise: Any) -> Any:
+    """Apply ``where`` to operands of which one is a SparseArray.
+
+    Parameters
+    ----------
+    condition, then, otherwise : SparseArray, ndarray, SciPy array, lists or number
+        The operands; a Python number takes the dtype of the other choice.
+
+    Returns
+    -------
+    SparseArray or ndarray
+        NotImplemented for an operand that is no array.
+    """
+    c, a, b = map(_as_operand, (condition, then, otherwise))
+    if c is None or a is None or b is None:
+        return NotImplemented
+    a, b = _weak("where", then, a, b), _weak("where", otherwise, b, a)
+    for one, other in ((c, a), (c, b), (a, b)):
+        _check_broadcast("where", one.shape, other.shape)
+    ndims = (len(each.shape) for each in (c, a, b))
+    return _wrap(elementwise("where", *ndims), [c, a, b])
 
 
 def apply_unary(op: str, operand: Any) -> Any:

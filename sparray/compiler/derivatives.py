@@ -79,6 +79,11 @@ class Rules:
             "reciprocal": (
                 lambda s, a: _apply("neg", self._over(s, _apply("mul", a, a))),
             ),
+            "where": (
+                _constant,
+                lambda s, c, a, b: _apply("where", c, s, Literal(0)),
+                lambda s, c, a, b: _apply("where", c, Literal(0), s),
+            ),
             "max": _extremum("ge", "gt"),
             "min": _extremum("le", "lt"),
             "abs": (lambda s, a: _apply("mul", s, _apply("sign", a)),),

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from sparray.array_operators import apply_binary, apply_unary
+from sparray.array_operators import apply_binary, apply_choice, apply_unary
 from sparray.compiler.index_notation.apply import apply_operator
 from sparray.errors import DTypeError
 from sparray.functions.einsum import as_operand
@@ -86,6 +86,7 @@ __all__ = [
     "tan",
     "tanh",
     "trunc",
+    "where",
 ]
 
 Result = SparseArray | npt.NDArray[Any]
@@ -246,3 +247,46 @@ not_equal = _binary("not_equal", "ne", "whether they differ")
 pow = _binary("pow", "pow", "power")
 remainder = _binary("remainder", "remainder", "remainder with the sign of the divisor")
 subtract = _binary("subtract", "sub", "difference")
+
+
+def where(condition: Any, x1: Any, x2: Any, /) -> Result:
+    """Return elements of one array where a condition holds, and of another elsewhere.
+
+    Parameters
+    ----------
+    condition : SparseArray, array-like or bool
+        What is asked: every number but zero counts as true.
+    x1, x2 : SparseArray, array-like or number
+        What is taken where the condition is true, and where it is not; dimensions that
+        one of the three lacks are broadcast.
+
+    Returns
+    -------
+    SparseArray or ndarray
+        In the dtype that NumPy promotes ``x1`` and ``x2`` to. Its fill value is the
+        choice between theirs that the condition's makes; an entry is stored where the
+        condition is, or where the array that its fill value chooses has one. An ndarray
+        where a dense operand makes every element differ.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not broadcast together.
+    DTypeError
+        If a Python number does not fit the dtype of the array beside it.
+
+    Examples
+    --------
+    >>> import sparray as sp
+    >>> A = sp.array([[0.0, 2.0], [3.0, 0.0]], format="csr")
+    >>> sp.where(A > 2, A, -1).todense()
+    array([[-1., -1.],
+           [ 3., -1.]])
+    """
+    c, a, b = (
+        _either(name, value)
+        for name, value in (("condition", condition), ("x1", x1), ("x2", x2))
+    )
+    if any(isinstance(each, SparseArray) for each in (c, a, b)):
+        return _result("where", apply_choice(c, a, b))
+    return np.asarray(apply_operator("where", c, a, b))

@@ -112,6 +112,7 @@ STATEMENTS = [
     "y[i] = asinh(A[i]) * acosh(B[i] + 1) + atanh(A[i] / 2)",
     "y[i] = hypot(A[i], B[i]) + atan2(A[i], B[i]) * logaddexp(A[i], 2 * B[i])",
     "y[i] = times(A[i], B[i]) + over(A[i], B[i]) + remainder(7 * A[i], B[i])",
+    "y[i] = where(A[i] < B[i], A[i] * B[i], B[i] ** 2) + where(B[i] > 1, 3, A[i])",
     "y[i] = A[i] * floor(B[i]) + round(A[i]) * isnan(B[i]) - B[i]",
 ]
 

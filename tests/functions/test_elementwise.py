@@ -89,7 +89,7 @@ def test_functions_of_two(op, dtype):
         check(op, dtype, fills)
 
 
-@pytest.mark.parametrize("name", [n for n in elementwise.__all__ if n != "relu"])
+@pytest.mark.parametrize("name", sorted({*elementwise.__all__} - {"relu", "where"}))
 def test_names_mean_what_they_mean_in_numpy(name):
     function = getattr(np, name)
     dtype = "int64" if "bitwise" in name else "float64"
@@ -145,3 +145,48 @@ def test_what_is_refused():
         sp.exp("text")
     with pytest.raises(DTypeError, match="negative"):
         sp.pow(a.astype("int64"), -1)
+
+
+def test_where_of_arrays_and_numbers():
+    rng = np.random.default_rng(5)
+    dense = [rng.integers(-1, 3, (4, 6)).astype("float32") for _ in range(3)]
+    dense[1][dense[1] > 1] = np.nan
+    condition, a, b = (sp.array(x, f) for x, f in zip(dense, FORMATS, strict=False))
+    row = np.arange(6, dtype="int64")
+    cases = [
+        ((condition, a, b), tuple(dense)),
+        ((condition > 0, a, 2.5), (dense[0] > 0, dense[1], np.float32(2.5))),
+        ((dense[0], a, b), tuple(dense)),
+        ((condition, row, b), (dense[0], row, dense[2])),
+        ((condition == 0, 1, 0), (dense[0] == 0, 1, 0)),
+        ((True, a, row), (True, dense[1], row)),
+    ]
+    with interpreted():
+        for given, arrays in cases:
+            found, expected = sp.where(*given), np.where(*arrays)
+            if isinstance(found, sp.SparseArray):
+                found = found.todense()
+            assert found.dtype == expected.dtype
+            np.testing.assert_array_equal(found, expected)
+
+
+def test_what_where_stores():
+    a, b = sp.array(np.eye(3), "csr"), sp.array(np.eye(3)[::-1].copy(), "csr")
+    with interpreted():
+        assert sp.where(a, b, 0).nnz == 1
+        assert sp.where(a, 0, b).nnz == 5
+        assert sp.where(a == 0, b, a).nnz == 5
+        filled = sp.where(a, b, 7)
+    assert (filled.fill_value, filled.nnz, filled.format) == (7, 3, a.format)
+
+
+def test_what_where_refuses():
+    a = sp.array(np.eye(2, dtype="int8"), "csr")
+    with pytest.raises(DTypeError, match="300"):
+        sp.where(a, a, 300)
+    with pytest.raises(ShapeError, match="where"):
+        sp.where(a, np.ones((3, 2)), 0)
+    with pytest.raises(UnsupportedError, match="name the dimensions"):
+        sp.where(a, a, np.ones((1, 2)))
+    with pytest.raises(DTypeError):
+        sp.where(a, "text", 0)

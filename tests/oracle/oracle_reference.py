@@ -86,6 +86,8 @@ class _Reference:
         aligned = [part.aligned(indices) for part in parts]
         row = operator(expr.op)
         result = apply_operator(expr.op, *[value for value, _, _ in aligned])
+        if row.conditions:
+            return _Answer(result, *_chosen(aligned), indices)
         literal, constant = np.array(True), np.array(True)
         for _, fixed, settled in aligned:
             literal, constant = literal & fixed, constant & settled
@@ -120,3 +122,23 @@ class _Reference:
         arrays = {"operand": np.asarray(value)}
         reduce = Reduce(op, reduced, Access("operand", indices))
         return Evaluator(arrays, self.extents).evaluate(reduce)
+
+
+def _chosen(aligned: list[tuple[Any, Any, Any]]) -> tuple[Any, Any]:
+    """Return where a choice is a literal, and where it depends on scalars at most."""
+    condition, then, otherwise = aligned
+    both = then[1] & otherwise[1]
+    with np.errstate(all="ignore"):
+        both = both & _identical(then[0], otherwise[0])
+    truth = np.asarray(condition[0]).astype(bool)
+    literal = both | (condition[1] & np.where(truth, then[1], otherwise[1]))
+    # A scalar may be true or not: all three must be settled, or a literal chooses.
+    settled = condition[2] & then[2] & otherwise[2]
+    chosen = condition[1] & np.where(truth, then[2], otherwise[2])
+    return literal, literal | settled | chosen
+
+
+def _identical(left: Any, right: Any) -> Any:
+    left, right = np.asarray(left), np.asarray(right)
+    both_nan = (left != left) & (right != right)
+    return (left == right) | both_nan

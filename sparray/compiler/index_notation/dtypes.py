@@ -10,6 +10,7 @@ from sparray.compiler.index_notation.apply import apply_operator, is_weak, reduc
 from sparray.compiler.index_notation.nodes import Access, Apply, Expr, Literal, Reduce
 from sparray.compiler.index_notation.printer import print_expression
 from sparray.compiler.loop_ir.dtypes import computed_dtype, is_half, numpy_dtype
+from sparray.compiler.loop_ir.operators import operator
 from sparray.errors import DTypeError, InternalError
 
 __all__ = ["accumulated_dtype", "result_dtype", "settle_literals"]
@@ -77,7 +78,8 @@ def settle_literals(expr: Expr, dtypes: Mapping[str, str]) -> Expr:
     if not isinstance(expr, Apply):
         return expr
     samples = [_sample(child, dtypes) for child in expr.operands]
-    halves = {s.dtype.name for s in samples if not is_weak(s) and is_half(s.dtype)}
+    valued = samples[operator(expr.op).conditions :]
+    halves = {s.dtype.name for s in valued if not is_weak(s) and is_half(s.dtype)}
     operands = (
         _rounded(sample, *halves)
         if len(halves) == 1 and type(sample) in (int, float)

@@ -76,6 +76,9 @@ def simplify(expr: Expr) -> Expr:
         x & False             ->  False
         x | True              ->  True
         -(-x), ~(~x)          ->  x            (~ only where x is a bool)
+        where(True, x, y)     ->  x            (where x has the dtype of both)
+        where(False, x, y)    ->  y
+        where(c, x, x)        ->  x
         reduce(identity)      ->  identity
 
     A float identity (``x * 1.0``) stays, as it may promote ``x``, and so does an
@@ -103,7 +106,7 @@ def _(expr: Reduce) -> Expr:
 
 @simplify.register
 def _(expr: Apply) -> Expr:
-    return _apply_once(Apply(expr.op, tuple(map(simplify, expr.operands))))
+    return _apply_once(Apply(expr.op, tuple(map(simplify, expr.operands))), None)
 
 
 def simplify_typed(expr: Expr, dtypes: Mapping[str, str]) -> Expr:
@@ -124,17 +127,21 @@ def simplify_typed(expr: Expr, dtypes: Mapping[str, str]) -> Expr:
         one and not in the other.
     """
     kinds = set(dtypes.values())
-    if len(kinds) <= 1 and "bool" not in kinds:
-        return simplify(expr)
-    operands = tuple(simplify_typed(child, dtypes) for child in children(expr))
+    return _simplified(expr, dtypes, len(kinds) > 1 or "bool" in kinds)
+
+
+def _simplified(expr: Expr, dtypes: Mapping[str, str], checked: bool) -> Expr:
+    operands = tuple(_simplified(child, dtypes, checked) for child in children(expr))
     if isinstance(expr, Apply):
         expr = Apply(expr.op, operands)
-        made = _apply_once(expr)
+        made = _apply_once(expr, dtypes)
     elif isinstance(expr, Reduce):
         expr = Reduce(expr.op, expr.indices, operands[0])
         made = _reduce_once(expr)
     else:
         return expr
+    if not checked:
+        return made
     try:
         wanted, got = result_dtype(expr, dtypes), result_dtype(made, dtypes)
     except DTypeError:
@@ -155,8 +162,11 @@ def _reduce_once(expr: Reduce) -> Expr:
     return expr
 
 
-def _apply_once(expr: Apply) -> Expr:
-    """Apply the rules to a node whose operands are simplified."""
+def _apply_once(expr: Apply, dtypes: Mapping[str, str] | None) -> Expr:
+    """Apply the rules to a node whose operands are simplified.
+
+    Without dtypes no rule that depends on them is applied.
+    """
     row, operands = operator(expr.op), expr.operands
     zero = _structural_zero(row, operands)
     if zero is not None:
@@ -165,6 +175,8 @@ def _apply_once(expr: Apply) -> Expr:
         return _fold(expr)
     if row.arity == 1:
         return _simplify_unary(row, operands[0])
+    if row.conditions:
+        return _simplify_choice(expr, dtypes)
     return _simplify_binary(row, *operands)
 
 
@@ -213,6 +225,37 @@ def _simplify_binary(row: Operator, left: Expr, right: Expr) -> Expr:
     if row.name == "sub" and is_zero(left) and _is_neutral(left, right):
         return simplify(Apply("neg", (right,)))
     return Apply(row.name, (left, right))
+
+
+def _simplify_choice(expr: Apply, dtypes: Mapping[str, str] | None) -> Expr:
+    condition, then, otherwise = expr.operands
+    if then == otherwise:
+        return then
+    if isinstance(condition, Literal):
+        chosen, other = (then, otherwise) if condition.value else (otherwise, then)
+    elif isinstance(then, Literal) and _is_value(then, otherwise):
+        chosen, other = then, otherwise
+    else:
+        return expr
+    if is_zero(chosen):
+        return chosen
+    if dtypes is None:
+        return chosen if _is_neutral(other, chosen) else expr
+    try:
+        dtype = result_dtype(expr, dtypes)
+        if isinstance(chosen, Literal):
+            return Literal(np.asarray(chosen.value, numpy_dtype(dtype))[()])
+        return chosen if result_dtype(chosen, dtypes) == dtype else expr
+    except DTypeError:
+        return expr
+
+
+def _is_value(literal: Literal, other: Expr) -> bool:
+    """Tell whether an expression is a literal of the same value; NaN is one."""
+    if not isinstance(other, Literal):
+        return False
+    both_nan = literal.value != literal.value and other.value != other.value
+    return both_nan or bool(literal.value == other.value)
 
 
 def _annihilated(literal: Literal, row: Operator) -> Literal:

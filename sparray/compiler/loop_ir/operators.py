@@ -61,6 +61,9 @@ class Operator:
         the value; None where there is none.
     idempotent : bool
         ``f(x, x) == x``.
+    conditions : int
+        How many of the operands, the first ones, are asked for their truth alone, so
+        that their dtype is not part of the result's.
     """
 
     name: str
@@ -77,6 +80,7 @@ class Operator:
     exact: str | None = None
     repeated: str | None = None
     idempotent: bool = False
+    conditions: int = 0
 
 
 def _relu(x: Any) -> Any:
@@ -133,6 +137,7 @@ _ROWS = (
     Operator("logaddexp", 2, None, 0, np.logaddexp, **_FLOAT),
     Operator("copysign", 2, None, 0, np.copysign, **_FLOAT),
     Operator("nextafter", 2, None, 0, np.nextafter, **_FLOAT),
+    Operator("where", 3, None, 0, np.where, conditions=1),
     Operator("neg", 1, "-", 30, np.negative),
     Operator("not", 1, "~", 30, np.logical_not, **_BOOL),
     Operator("positive", 1, None, 0, np.positive),

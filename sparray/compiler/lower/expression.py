@@ -1,5 +1,6 @@
 """Lower the right-hand side of a CIN assignment to a loop IR expression."""
 
+from collections.abc import Sequence
 from functools import singledispatch
 from typing import Any
 
@@ -77,7 +78,9 @@ def _(expr: Literal, scope: Scope, ctx: Context) -> ir.Expr:
 def _(expr: Apply, scope: Scope, ctx: Context) -> ir.Expr:
     row = operator(expr.op)
     operands = [lower_expression(operand, scope, ctx) for operand in expr.operands]
-    dtype = _promote(expr, operands)
+    dtype = _promote(expr.operands[row.conditions :], operands[row.conditions :])
+    if row.conditions:
+        return _choose(operands, dtype)
     if row.result == "float" and np.dtype(dtype).kind in "biu":
         dtype = "float64"
     if row.result == "promote" and dtype == "bool":
@@ -104,11 +107,21 @@ def spread(value: ir.Expr, lanes: int) -> ir.Expr:
     return value if value.lanes == lanes else ir.Broadcast(value, lanes)
 
 
-def _promote(expr: Apply, operands: list[ir.Expr]) -> str:
+def _choose(operands: list[ir.Expr], dtype: str) -> ir.Expr:
+    """Return the second operand where the first is true, the third elsewhere."""
+    lanes = max(operand.lanes for operand in operands)
+    condition = cast(operands[0], "bool")
+    if condition.lanes > 1:
+        condition = spread(condition, lanes)
+    then, otherwise = (spread(_convert(each, dtype), lanes) for each in operands[1:])
+    return ir.Select(condition, then, otherwise)
+
+
+def _promote(given: Sequence[Expr], operands: Sequence[ir.Expr]) -> str:
     # A Python number is weak, as in NumPy 2: it does not widen an array's dtype.
     parts: list[Any] = [
-        widened(given.value) if isinstance(given, Literal) else np.dtype(value.dtype)
-        for given, value in zip(expr.operands, operands, strict=True)
+        widened(each.value) if isinstance(each, Literal) else np.dtype(value.dtype)
+        for each, value in zip(given, operands, strict=True)
     ]
     return np.result_type(*parts).name
 

@@ -151,6 +151,8 @@ def _branch(expr: Expr, index: str, problem: Problem, statistics: Statistics) ->
         return parts[0]
     if row.annihilator == 0:
         return min(parts)
+    if row.conditions:
+        return _chosen(expr.operands, parts)
     if row.left_annihilator == 0:
         return parts[0]
     present = [
@@ -159,6 +161,16 @@ def _branch(expr: Expr, index: str, problem: Problem, statistics: Statistics) ->
         if any(names.whole(index) in access.indices for access in accesses(child))
     ]
     return min(extent, sum(present)) if present else extent
+
+
+def _chosen(operands: Sequence[Expr], parts: Sequence[float]) -> float:
+    """Return how much work a choice has: none where it is made for a constant."""
+    _, then, otherwise = operands
+    if isinstance(otherwise, Literal):
+        return min(parts[0], parts[1])
+    if isinstance(then, Literal):
+        return parts[2]
+    return max(parts)
 
 
 def _stored(

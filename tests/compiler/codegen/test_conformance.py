@@ -15,15 +15,18 @@ from sparray._kernels.jit import MODULE_NAME, compile_library, load_library
 from sparray._kernels.render import module_flags, render_module
 from sparray.compiler.codegen.cython.printer import print_functions
 from sparray.compiler.loop_ir import nodes as ir
+from sparray.compiler.loop_ir import operators
 from sparray.compiler.loop_ir.builder import Builder, add, less, literal, mul, sub
 from sparray.compiler.loop_ir.interpreter import run
-from sparray.compiler.loop_ir.operators import OPERATORS, REAL_RESULTS
+from sparray.compiler.loop_ir.operators import REAL_RESULTS
 from sparray.compiler.loop_ir.verify import verify
 from sparray.errors import UnsupportedError
 
 Array = np.ndarray[Any, Any]
 Arguments = dict[str, Any]
 
+# A choice is a node of its own, which other cases have.
+OPERATORS = {n: row for n, row in operators.OPERATORS.items() if not row.conditions}
 DTYPES = (
     "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 "
     "float32 float64 complex64 complex128"

@@ -3,6 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sparray.compiler.index_notation.dtypes import result_dtype
 from sparray.compiler.index_notation.interpreter import evaluate
 from sparray.compiler.index_notation.nodes import (
     Access,
@@ -18,6 +19,7 @@ from sparray.compiler.index_notation.simplify import (
     contains_reduce,
     free_indices,
     simplify,
+    simplify_typed,
     substitute,
 )
 from sparray.errors import DTypeError
@@ -75,10 +77,36 @@ def value(text):
         ("prod(j, A[j] * 0)", "prod(j, 0)"),
         ("max(j, A[j] * 0)", "max(j, 0)"),
         ("A[i] + -B[i] * 1", "A[i] + -B[i]"),
+        ("where(A[i], B[i], B[i])", "B[i]"),
+        ("where(A[i], nan, nan)", "nan"),
+        ("where(A[i], 0, 0)", "0"),
+        ("where(A[i] & 0, B[i], 2)", "where(False, B[i], 2)"),
+        ("where(A[i] & 0, 2, B[i])", "B[i]"),
+        ("where(A[i] & 0, 2.5, B[i])", "where(False, 2.5, B[i])"),
+        ("where(A[i] | 1, 0, B[i])", "0"),
+        ("where(0.5, 3, 4)", "3"),
     ],
 )
 def test_rules(text, simple):
     assert print_expression(simplify(value(text))) == simple
+
+
+@pytest.mark.parametrize(
+    ("text", "simple"),
+    [
+        ("where(0, F[i], G[i])", "G[i]"),
+        ("where(0, D[i], F[i])", "where(0, D[i], F[i])"),
+        ("where(0, F[i], D[i])", "D[i]"),
+        ("where(0, F[i], 2)", "2.0"),
+        ("where(F[i], 1, True)", "1"),
+        ("where(F[i], nan, nan)", "nan"),
+    ],
+)
+def test_choices_keep_their_dtype(text, simple):
+    dtypes = {"F": "float32", "G": "float32", "D": "float64"}
+    made = simplify_typed(value(text), dtypes)
+    assert print_expression(made) == simple
+    assert result_dtype(made, dtypes) == result_dtype(value(text), dtypes)
 
 
 @settings(max_examples=300)

@@ -1,0 +1,25 @@
+"""The oracle for choices, semirings and masks: problems of generators of their own."""
+
+import pytest
+from choice_problems import where_question
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from oracle_check import check_dispatch, check_stages, refusal
+
+
+@settings(max_examples=20)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_choices(seed):
+    refusal(where_question(seed), check_stages)
+
+
+@pytest.mark.slow
+@settings(max_examples=300)
+@given(seed=st.integers(0, 2**63 - 1))
+def test_choices_many(seed):
+    refusal(where_question(seed), check_stages)
+
+
+def test_compiled_choices():
+    answers = [refusal(where_question(s), check_dispatch) for s in range(200, 203)]
+    assert answers.count(None) > 1
