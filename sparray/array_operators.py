@@ -52,16 +52,17 @@ def matmul_text(left: int, right: int) -> str:
     return text
 
 
-def elementwise(op: str, *ndims: int) -> Expression:
+def elementwise(op: str, *ndims: int | str) -> Expression:
     """Return the expression of an operator with NumPy's broadcasting.
 
-    ``ndims`` are the numbers of dimensions of its operands. A dimension that one
-    operand lacks is broadcast; one of extent 1 is not: it has to be dropped first.
+    ``ndims`` are the numbers of dimensions of its operands, or the text of a number. A
+    dimension that one operand lacks is broadcast; one of extent 1 is not: it has to be
+    dropped first.
     """
-    most = max(ndims)
+    most = max(ndim for ndim in ndims if isinstance(ndim, int))
     indices = [f"i{n}" for n in range(most)]
     operands = ", ".join(
-        f"{name}[{','.join(indices[most - ndim :])}]"
+        ndim if isinstance(ndim, str) else f"{name}[{','.join(indices[most - ndim :])}]"
         for name, ndim in zip("ABD", ndims, strict=False)
     )
     return assignment_expression(f"C[{','.join(indices)}] = {op}({operands})")
@@ -290,8 +291,16 @@ def apply_choice(condition: Any, then: Any, otherwise: Any) -> Any:
     a, b = _weak("where", then, a, b), _weak("where", otherwise, b, a)
     for one, other in ((c, a), (c, b), (a, b)):
         _check_broadcast("where", one.shape, other.shape)
-    ndims = (len(each.shape) for each in (c, a, b))
-    return _wrap(elementwise("where", *ndims), [c, a, b])
+    given = [c]
+    parts: list[int | str] = [len(c.shape)]
+    for value, operand in ((then, a), (otherwise, b)):
+        # With a known zero less may be stored than with a number of any value.
+        if type(value) in (bool, int, float) and str(value) in ("False", "0", "0.0"):
+            parts.append(str(value))
+            continue
+        parts.append(len(operand.shape))
+        given.append(operand)
+    return _wrap(elementwise("where", *parts), given)
 
 
 def apply_unary(op: str, operand: Any) -> Any:

@@ -174,7 +174,7 @@ def test_what_where_stores():
     a, b = sp.array(np.eye(3), "csr"), sp.array(np.eye(3)[::-1].copy(), "csr")
     with interpreted():
         assert sp.where(a, b, 0).nnz == 1
-        assert sp.where(a, 0, b).nnz == 5
+        assert sp.where(a, 0, b).nnz == 3
         assert sp.where(a == 0, b, a).nnz == 5
         filled = sp.where(a, b, 7)
     assert (filled.fill_value, filled.nnz, filled.format) == (7, 3, a.format)
