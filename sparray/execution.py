@@ -23,7 +23,7 @@ from sparray.compiler.pipeline import CompiledPlan, KernelSpec
 from sparray.compiler.problem import Problem
 from sparray.compiler.schedule.assemble import Assembly
 from sparray.compiler.scheduler.steps import PackStep, SortStep, Step
-from sparray.compiler.scheduler.temporaries import is_coordinate_list
+from sparray.compiler.scheduler.temporaries import is_coordinate_list, slotted_leaf
 from sparray.errors import InternalError, KernelMemoryError
 from sparray.filler import Filler
 from sparray.formats.packing import (
@@ -63,6 +63,7 @@ class Runner:
         self.dtype = np.dtype(self.output.dtype)
         statement = decision.statement
         self.parallel = isinstance(statement, Forall) and statement.parallel
+        self.slotted = slotted_leaf(self.output.format)
         self.keeps_entries = _keeps_entries(self.problem, self.way)
         self.filler = Filler(self.problem)
         self.no_levels: LevelBuffers = ({},) * self.output.format.ndim
@@ -170,6 +171,8 @@ class Runner:
             counted = units if prefix else chunks
             counts = [zeros(counted + 1, np.int64) for _ in groups]
         self._call(names.COUNT, operands, counts, extents)
+        if self.slotted is not None:
+            return self._fill_slots(operands, extents, shape, counts[0], chunks)
         ends = [self._offsets(count, units, chunks) for count in counts]
         totals = [int(end[-1]) for end in ends]
         index_dtype = np.dtype(self.output.index_dtype)
@@ -201,6 +204,35 @@ class Runner:
         self._call(names.FILL, operands, [*made, values, *counts], extents)
         return Stored(format, shape, tuple(levels), values, fill)
 
+    def _fill_slots(
+        self,
+        operands: Sequence[Operand],
+        extents: Sequence[int],
+        shape: tuple[int, ...],
+        counts: npt.NDArray[np.int64],
+        chunks: int,
+    ) -> Stored:
+        """Give every fibre its slots, then fill them."""
+        format = self.output.format
+        scatters = self.way is Assembly.SCATTER
+        table = counts.reshape(chunks, -1) if scatters else counts[np.newaxis, 1:]
+        entries = table.sum(axis=0)
+        if self.slotted is None:
+            raise InternalError(f"expected a level with slots, got {format}")
+        allotted = self.slotted.allot(entries, self.output.index_dtype)
+        if scatters:
+            _begin_chunks(table, allotted.begins)
+        else:
+            counts[:-1] = allotted.begins
+        fill = self.filler.fill(operands)
+        # What stands in a slot for no entry is never visible.
+        used = int(entries.sum()) == allotted.n_positions
+        values = self._allocate(allotted.n_positions, 0, not used)
+        made = [*allotted.buffers.values(), values, counts]
+        self._call(names.FILL, operands, made, extents)
+        levels = (*[{}] * (format.n_levels - 1), allotted.buffers)
+        return Stored(format, shape, levels, values, fill)
+
     def _keep_entries(
         self,
         source: Operand,
@@ -226,10 +258,7 @@ class Runner:
         table = counts.reshape(chunks, units)
         ends = np.zeros(units + 1, np.int64)
         np.cumsum(table.sum(axis=0), out=ends[1:])
-        # A chunk's entries of a fibre stand after those of the chunks before it.
-        table[1:] = np.cumsum(table[:-1], axis=0)
-        table[0] = 0
-        table += ends[:-1]
+        _begin_chunks(table, ends[:-1])
         return ends
 
     def _call(
@@ -382,6 +411,16 @@ def _pack(source: Operand, step: PackStep) -> Stored:
         step.spec.format, source.shape, coords, values, fill, step.spec.index_dtype
     )
     return Stored(step.spec.format, source.shape, levels, packed, fill)
+
+
+def _begin_chunks(table: npt.NDArray[np.int64], begins: npt.NDArray[np.int64]) -> None:
+    """Turn counts, of each chunk and fibre, into where they begin, in place.
+
+    A chunk's entries of a fibre stand after those of the chunks before it.
+    """
+    table[1:] = np.cumsum(table[:-1], axis=0)
+    table[0] = 0
+    table += begins
 
 
 def _product(extents: Sequence[int]) -> int:

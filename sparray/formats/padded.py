@@ -1,5 +1,6 @@
 """The padded level: as many slots for every fibre as the longest one needs."""
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
@@ -21,12 +22,13 @@ from sparray.formats.level import (
     PositionIterable,
     Unpacked,
 )
+from sparray.formats.slotted import Allotted, Slotted
 
 __all__ = ["Padded"]
 
 
 @dataclass(frozen=True, slots=True)
-class Padded(PositionIterable):
+class Padded(PositionIterable, Slotted):
     """The stored coordinates of every fibre, in ``width`` slots for each.
 
     ========= ===============
@@ -64,6 +66,26 @@ class Padded(PositionIterable):
 
     def coordinate(self, view: LevelView, position: ir.Expr) -> ir.Expr:
         return view.load("crd", position)
+
+    def append_coordinate(
+        self, view: LevelView, position: ir.Expr, coordinate: ir.Expr
+    ) -> tuple[ir.Stmt, ...]:
+        return (view.store("crd", position, coordinate),)
+
+    def allot(
+        self, counts: npt.NDArray[np.int64], index_dtype: npt.DTypeLike
+    ) -> Allotted:
+        width = int(counts.max(initial=0))
+        n_positions = len(counts) * width
+        if n_positions > sys.maxsize:
+            raise MemoryError
+        buffers: dict[str, IntArray] = {
+            "width": np.array([width], dtype=index_dtype),
+            "count": counts.astype(index_dtype),
+            "crd": np.zeros(n_positions, dtype=index_dtype),
+        }
+        begins = np.arange(len(counts), dtype=np.int64) * width
+        return Allotted(buffers, begins, n_positions)
 
     def pack(
         self,

@@ -30,26 +30,10 @@ UNPACK = "unpack, which lists every position of every level as int64"
 BETWEEN = "the array in between, a transposition or one without blocks"
 VALUES = "the new values, beside int64 coordinates of all entries"
 OVER = {
-    ("compiled", "csr"): {"ell": (4.29, PADDED)},
-    ("compiled", "csc"): {
-        "ell": (4.79, PADDED),
-        "bcsr(4, 4)": (1.59, BETWEEN),
-    },
-    ("compiled", "coo"): {"ell": (3.54, PADDED)},
-    ("compiled", "dcsr"): {
-        "ell": (4.29, PADDED),
-        "bcsr(4, 4)": (1.59, BETWEEN),
-    },
-    ("compiled", "dcsc"): {
-        "ell": (4.79, PADDED),
-        "bcsr(4, 4)": (1.59, BETWEEN),
-    },
-    ("compiled", "bcsr(4, 4)"): {
-        "dcsc": (1.59, BETWEEN),
-        "ell": (4.90, PADDED),
-    },
-    ("compiled", "dense"): {"ell": (3.19, PADDED)},
-    ("compiled", "bitmap"): {"ell": (2.93, PADDED)},
+    ("compiled", "csc"): {"bcsr(4, 4)": (1.59, BETWEEN)},
+    ("compiled", "dcsr"): {"bcsr(4, 4)": (1.59, BETWEEN)},
+    ("compiled", "dcsc"): {"bcsr(4, 4)": (1.59, BETWEEN)},
+    ("compiled", "bcsr(4, 4)"): {"dcsc": (1.59, BETWEEN)},
     ("numpy", "csr"): {
         "csc": (4.08, COMPRESSED),
         "coo": (2.14, UNPACK),

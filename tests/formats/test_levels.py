@@ -30,6 +30,7 @@ from sparray.formats.level import (
     PositionIterable,
     Preparable,
 )
+from sparray.formats.slotted import Slotted
 
 VARIANTS = level_variants()
 every_level = pytest.mark.parametrize("level", VARIANTS, ids=str)
@@ -260,6 +261,34 @@ def test_append_makes_what_pack_makes(level, data, dtype):
     run_level(view, builder, made, problem)
     for role, buffer in expected.buffers.items():
         assert np.array_equal(made[role], buffer)
+
+
+@pytest.mark.parametrize(
+    "level", [v for v in VARIANTS if isinstance(v, Slotted)], ids=str
+)
+@given(data=st.data(), dtype=index_dtypes)
+def test_slots_filled_in_any_order_of_fibres_are_what_pack_makes(level, data, dtype):
+    problem = data.draw(fibres(level))
+    expected = level.pack(
+        problem.parents, problem.coordinates, problem.n_parents, problem.extent, dtype
+    )
+    counts = np.bincount(problem.parents, minlength=problem.n_parents)
+    allotted = level.allot(counts, dtype)
+    builder = Builder(["n_parents", "extent", *level.roles])
+    view = view_of(level, builder, dtype, writable=True)
+    for parent in data.draw(st.permutations(range(problem.n_parents))):
+        fibre = problem.coordinates[problem.parents == parent]
+        for position, coordinate in enumerate(fibre, int(allotted.begins[parent])):
+            builder.emit(
+                *level.append_coordinate(
+                    view, literal(position), literal(int(coordinate))
+                )
+            )
+    run_level(view, builder, allotted.buffers, problem)
+    assert allotted.n_positions == expected.n_positions
+    for role, buffer in expected.buffers.items():
+        assert allotted.buffers[role].dtype == buffer.dtype
+        assert np.array_equal(allotted.buffers[role], buffer)
 
 
 @every_level

@@ -30,6 +30,7 @@ from sparray.compiler.lower.scope import Scope
 from sparray.compiler.problem import TensorSpec
 from sparray.errors import InternalError, UnsupportedError
 from sparray.formats.level import Appendable, Level, Locatable
+from sparray.formats.slotted import Slotted
 
 __all__ = [
     "AppendOutput",
@@ -262,14 +263,16 @@ def write_coordinate(
 ) -> None:
     """Emit the write of one level's coordinate at a new position."""
     spec = ctx.spec(target.tensor)
-    level = appendable(spec.format.levels[depth])
+    level = spec.format.levels[depth]
+    if not isinstance(level, Slotted):
+        level = appendable(level)
     coordinate = scope.coordinates[level_index(spec, target, depth)]
     view = ctx.view(target, depth)
     ctx.builder.emit(*level.append_coordinate(view, position, coordinate))
 
 
 def appendable(level: Level) -> Appendable:
-    """Return the level, which must be able to append."""
+    """Return the level, which must be able to append fibres one after the other."""
     if not isinstance(level, Appendable):
         raise UnsupportedError(
             f"expected a level that a result can append to, got {level.name}"

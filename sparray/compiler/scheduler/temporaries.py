@@ -18,6 +18,7 @@ from sparray.formats.level import (
 )
 from sparray.formats.named import named_format
 from sparray.formats.singleton import Singleton
+from sparray.formats.slotted import Slotted
 
 __all__ = [
     "can_assemble",
@@ -27,6 +28,7 @@ __all__ = [
     "has_blocks",
     "is_coordinate_list",
     "reordered",
+    "slotted_leaf",
     "sorted_spec",
     "temporary_format",
     "without_blocks",
@@ -73,7 +75,10 @@ def is_coordinate_list(format: Format) -> bool:
 
 
 def can_assemble(format: Format) -> bool:
-    """Tell whether kernels can make a format: full levels first, then appended ones."""
+    """Tell whether kernels can make a format: full levels first, then appended ones.
+
+    One that gives its fibres slots can only be the innermost level, below full ones.
+    """
     full = [level.full for level in format.levels]
     return (
         format.is_plain
@@ -82,8 +87,19 @@ def can_assemble(format: Format) -> bool:
         and all(
             isinstance(level, Insertable if level.full else Appendable)
             for level in format.levels
+            if level is not slotted_leaf(format)
         )
     )
+
+
+def slotted_leaf(format: Format) -> Slotted | None:
+    """Return the innermost level if it gives slots to fibres below full levels."""
+    if format.n_levels < 2:
+        return None
+    *above, leaf = format.levels
+    if isinstance(leaf, Slotted) and all(level.full for level in above):
+        return leaf
+    return None
 
 
 def can_place(format: Format) -> bool:
@@ -127,10 +143,11 @@ def without_blocks(spec: TensorSpec) -> TensorSpec:
 def reordered(spec: TensorSpec, order: Sequence[int]) -> TensorSpec:
     """Return a spec with the dimensions in another order.
 
-    The levels are the same, unless no conversion could make them.
+    The levels are the same, unless no conversion could make them, or not in bounds.
     """
     levels = spec.format.levels
-    if not can_assemble(spec.format):
+    if not can_assemble(spec.format) or slotted_leaf(spec.format) is not None:
+        # Along another dimension a single fibre may be long, and so may all slots.
         name = "csr" if spec.format.ndim > 1 else "csf"
         levels = named_format(name, spec.format.ndim).levels
     return replace(spec, format=Format(levels, tuple(order)))
@@ -144,5 +161,6 @@ def temporary_format(result: Format, ndim: int) -> Format:
     if result.is_dense:
         return named_format("dense", ndim)
     if result.ndim == ndim and result.is_sorted and result.unique:
-        return result
+        if slotted_leaf(result) is None:
+            return result
     return named_format("csf", ndim)

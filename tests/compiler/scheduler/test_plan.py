@@ -8,7 +8,7 @@ from sparray.compiler.cin.printer import print_statement
 from sparray.compiler.pipeline import compile_problem
 from sparray.compiler.schedule.assemble import Assembly
 from sparray.compiler.scheduler.steps import KernelStep, SortStep
-from sparray.compiler.scheduler.temporaries import can_assemble, reordered
+from sparray.compiler.scheduler.temporaries import can_assemble, reordered, slotted_leaf
 from sparray.expression import assignment_expression, einsum_expression
 from sparray.formats import Format, named_format
 from sparray.planning import operands_plan
@@ -108,6 +108,28 @@ def test_a_list_workspace_is_never_far_longer_than_its_content():
 def test_entries_are_placed_where_the_result_has_room_for_all(source):
     (step,) = plan("ij->ij", source, format="bitmap").steps
     assert step.decision.assemble.way is Assembly.PLACE
+
+
+@pytest.mark.parametrize(
+    ("source", "way"),
+    [(CSR, Assembly.APPEND), (CSC, Assembly.SCATTER), (DENSE, Assembly.APPEND)],
+)
+def test_slots_are_filled_by_one_kernel(source, way):
+    (step,) = plan("ij->ij", source, format="ell").steps
+    assert step.decision.assemble.way is way
+
+
+def test_no_temporary_has_slots():
+    """Along another dimension a single fibre may be as long as the array."""
+    coo = entries(format="(i, j) -> (j: compressed(nonunique), i: singleton)")
+    for operands in [("ij,jk->ik", CSC, CSC), ("ij->ij", coo)]:
+        for step in plan(*operands, format="ell").steps[:-1]:
+            made = (
+                step.spec
+                if isinstance(step, SortStep)
+                else step.decision.problem.output
+            )
+            assert slotted_leaf(made.format) is None
 
 
 def test_a_product_is_placed_as_it_is_computed():
