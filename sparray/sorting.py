@@ -27,8 +27,9 @@ __all__ = ["SortCall", "sort_list"]
 
 _WORTH_A_KERNEL = 2**15
 """Entries from which on a kernel is worth being loaded; NumPy sorts fewer in 3 ms."""
-_ENTRIES_PER_BUCKET = 2**13
-"""What a bucket is to hold: with its scratch, it stays in a second-level cache."""
+_ENTRIES_PER_BUCKET = 2**15
+"""What a bucket is to hold: with its scratch, it stays in a second-level cache. Smaller
+buckets would be more than a translation buffer has pages."""
 _MOST_BUCKET_BITS = 12
 """More buckets than that are too many places to write to at once."""
 _TASKS_PER_THREAD = 8

@@ -313,8 +313,9 @@ def _(node: ir.Sort, state: _State) -> None:
 
 @_execute.register
 def _(node: ir.Prefetch, state: _State) -> None:
-    # Nothing is read, but a prefetch that points nowhere would be a mistake.
-    state.window(node.buffer.name, int(_evaluate(node.index, state)), 1, write=False)
+    # Nothing is read, but a prefetch that points nowhere would be a mistake; the place
+    # after the last element is where a full fibre's cursor points to.
+    state.window(node.buffer.name, int(_evaluate(node.index, state)), 0, write=False)
 
 
 @_execute.register

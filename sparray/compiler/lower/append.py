@@ -224,6 +224,23 @@ class ScatterOutput(Output):
                 write_coordinate(target, depth, cursor, scope, ctx)
             b.store(ctx.values(names.OUTPUT), cursor, stored)
 
+    def prefetch(self, scope: Scope, ctx: Context) -> None:
+        """Bring near where the fibre's cursor points to, while entries are written."""
+        if ctx.counting:
+            return
+        b = ctx.builder
+        (group,) = append_groups(self.spec)
+        place = advance(scope.keep([self.followed]), ctx).places[self.followed]
+        unit = add(self._first_of_chunk(ctx), place.begin)
+        cursor = b.declare("near", ir.Load(counts_buffer(group), unit))
+        for depth in group:
+            level = appendable(self.spec.format.levels[depth])
+            view = ctx.view(self.followed, depth)
+            for write in level.append_coordinate(view, cursor, literal(0)):
+                if isinstance(write, ir.Store):
+                    b.emit(ir.Prefetch(write.buffer, write.index))
+        b.emit(ir.Prefetch(ctx.values(names.OUTPUT), cursor))
+
     def _first_of_chunk(self, ctx: Context) -> ir.Expr:
         units: ir.Expr = literal(1)
         for depth in range(located_prefix(self.spec)):

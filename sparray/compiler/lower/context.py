@@ -94,6 +94,9 @@ class Output:
         """Write the value at the scope's coordinates, or combine it by ``op``."""
         raise NotImplementedError
 
+    def prefetch(self, scope: Scope, ctx: "Context") -> None:
+        """Bring near what `store` will write: nothing, unless a subclass says so."""
+
 
 @dataclass(slots=True)
 class Context:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from sparray.compiler.cin.nodes import Forall, Stmt
+from sparray.compiler.cin.nodes import Assign, Forall, Stmt
 from sparray.compiler.schedule.annotate import rewrite_loops
 from sparray.errors import ScheduleError
 
@@ -15,13 +15,15 @@ class Prefetch:
 
     **Rewrite**: ``∀k s`` → ``∀k[prefetch 8] s``. At position ``p`` the coordinate at
     ``p + 8`` is read, and the part of each dense operand that the open tile would use
-    there is brought into the cache. The processor cannot foresee those addresses: they
-    come from memory. The result is the same.
+    there is brought into the cache; or, around an assignment whose entries are
+    scattered, the place where the entry there will go. The processor cannot foresee
+    those addresses: they come from memory. The result is the same.
 
     Attributes
     ----------
     index : str
-        The index of a loop that walks an operand, with a tile's loop inside.
+        The index of a loop that walks an operand, with a tile's loop or an assignment
+        inside.
     distance : int
         How many positions ahead.
     """
@@ -39,7 +41,7 @@ class Prefetch:
         ------
         ScheduleError
             If the distance is not positive, or no loop directly around a vector loop
-            has that index.
+            or an assignment has that index.
         """
         if self.distance < 1:
             raise ScheduleError(
@@ -49,9 +51,9 @@ class Prefetch:
 
         def mark(loop: Forall) -> Forall:
             inner = loop.body
-            if loop.index != self.index or not isinstance(inner, Forall):
-                return loop
-            if not inner.vector:
+            tiled = isinstance(inner, Forall) and inner.vector
+            stored = isinstance(inner, Assign) and inner.op is None
+            if loop.index != self.index or not (tiled or stored):
                 return loop
             found.append(loop)
             return replace(loop, prefetch=self.distance)
@@ -59,6 +61,7 @@ class Prefetch:
         marked = rewrite_loops(statement, mark)
         if not found:
             raise ScheduleError(
-                f"prefetch: expected a loop over {self.index} around a vector loop"
+                f"prefetch: expected a loop over {self.index} around a vector loop or "
+                "an assignment"
             )
         return marked

@@ -11,8 +11,9 @@ from sparray.compiler.cin.verify import written
 from sparray.compiler.index_notation.dtypes import accumulated_dtype
 from sparray.compiler.index_notation.nodes import Expr
 from sparray.compiler.index_notation.simplify import accesses
-from sparray.compiler.levels import may_miss
+from sparray.compiler.levels import level_index, may_miss
 from sparray.compiler.loop_ir.dtypes import computed_dtype
+from sparray.compiler.lower.append import located_prefix
 from sparray.compiler.problem import Problem
 from sparray.compiler.schedule.accumulate import Accumulate
 from sparray.compiler.schedule.assemble import Assemble, Assembly
@@ -45,6 +46,7 @@ from sparray.compiler.scheduler.shape import (
 )
 from sparray.compiler.scheduler.statistics import Statistics
 from sparray.compiler.scheduler.tiling import (
+    SCATTER_DISTANCE,
     can_reduce_in_vectors,
     tile_sizes,
 )
@@ -168,6 +170,7 @@ def decide(
     elif len(shape.terms) == 1 and not late:
         _sum_inside(order, shape, problem, knobs, apply)
     reasons += why_workspaces(stages[-1])
+    _prefetch_places(order, choice, shape, problem, apply)
     parallel = parallel_index(order, shape, choice, problem)
     if parallel is None:
         reasons.append(Reason("one thread", why_serial(order, shape, problem)))
@@ -220,6 +223,29 @@ def wide_problem(decision: Decision) -> Problem | None:
     if dtype == problem.output.dtype or not updated:
         return None
     return replace(problem, output=replace(problem.output, dtype=dtype))
+
+
+def _prefetch_places(
+    order: Sequence[str],
+    choice: Choice,
+    shape: Shape,
+    problem: Problem,
+    apply: Callable[[Command, str], None],
+) -> None:
+    """Prefetch where entries go, if the innermost loop leads from fibre to fibre."""
+    if choice.way is not Assembly.SCATTER:
+        return
+    inner = order[-1]
+    spec, target = problem.output, problem.assignment.target
+    fibres = [level_index(spec, target, depth) for depth in range(located_prefix(spec))]
+    walked, points = walked_at(shape.merged, inner, problem)
+    alone = len(walked) == 1 and points == (frozenset(walked),)
+    if inner in fibres and alone:
+        apply(
+            Prefetch(inner, SCATTER_DISTANCE),
+            f"each entry along {inner} goes to another fibre, which the processor "
+            "cannot foresee",
+        )
 
 
 def _sum_inside(

@@ -140,7 +140,8 @@ def test_prefetch():
     assert "∀k[prefetch 8] ∀jt[vector]" in after(PRODUCT, *tiled, Prefetch("k", 8))
     with pytest.raises(ScheduleError, match="a positive distance"):
         Prefetch("k", 0).apply(start(PRODUCT))
-    with pytest.raises(ScheduleError, match="around a vector loop"):
+    assert "∀k[prefetch 8] C" in after("C[i,k] = A[i,k]", Prefetch("k", 8))
+    with pytest.raises(ScheduleError, match="around a vector loop or an assignment"):
         Prefetch("k", 8).apply(start(PRODUCT))
 
 

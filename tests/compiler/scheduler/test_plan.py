@@ -182,7 +182,7 @@ def test_conversions_end():
         for format in ("csr", "csc", "coo", "dcsr", "dcsc", "dense"):
             assert len(schedules("ij->ij", source, format=format)) <= 3
     assert schedules("ij->ij", CSR, format="csc") == [
-        "reorder(i j).parallelize(i).assemble(scatter)"
+        "reorder(i j).prefetch(j, 16).parallelize(i).assemble(scatter)"
     ]
 
 
