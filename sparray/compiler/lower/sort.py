@@ -229,8 +229,8 @@ def _scatter(spec: SortSpec) -> ir.Function:
             at = b.declare("at", add(offsets, _bucket(spec, p)))
             to = b.declare("to", ir.Load(_OFFSETS, at))
             b.store(_OFFSETS, at, add(to, literal(1)))
-            last = sub(_ENTRIES, literal(1))
-            ahead = b.declare("ahead", minimum(add(to, literal(_ENTRIES_AHEAD)), last))
+            final = sub(_ENTRIES, literal(1))
+            ahead = b.declare("ahead", minimum(add(to, literal(_ENTRIES_AHEAD)), final))
             sources = (*spec.crds("A"), spec.values("A"))
             targets = (*spec.crds(names.OUTPUT), spec.values(names.OUTPUT))
             for source, target in zip(sources, targets, strict=True):
