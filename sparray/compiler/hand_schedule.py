@@ -8,12 +8,15 @@ import re
 from dataclasses import dataclass, replace
 
 from sparray.compiler.schedule.assemble import Assembly
+from sparray.compiler.schedule.parallelize import CHUNKS
 from sparray.errors import ScheduleError
 
 __all__ = ["Schedule", "WrittenCommand", "parse_schedule"]
 
 _INDEX = re.compile(r"[^\W\d]\w*(-[^\W\d]\w*)?")
 _COMMAND = re.compile(r"\s*\.?\s*([a-z]+)\s*\(([^()]*)\)")
+_TENSOR = re.compile(r"[^\W\d]\w*(\[[\w,]*\])?")
+_COMMA = re.compile(r",(?![^\[\]]*\])")
 _LARGEST = 2**31 - 1
 _WAYS = tuple(way.value for way in Assembly)
 
@@ -89,6 +92,13 @@ class Schedule:
             given.append(given[-1] // 2)
         return self._then("tile", _index("tile", index), " ".join(map(str, given)))
 
+    def pack(self, tensor: str, before: str) -> "Schedule":
+        """Copy what the loops from ``before`` inwards read of a dense operand."""
+        name = _text("pack", tensor).strip().replace(" ", "")
+        if _TENSOR.fullmatch(name) is None:
+            raise ScheduleError(f"pack: expected the name of a tensor, got {name!r}")
+        return self._then("pack", name, _index("pack", before))
+
     def prefetch(self, index: str, distance: int | str) -> "Schedule":
         """Bring what a walked loop selects near, some positions ahead."""
         ahead = str(_number("prefetch", distance, 1))
@@ -103,9 +113,19 @@ class Schedule:
         """Run an innermost loop in vector instructions."""
         return self._then("vectorize", _index("vectorize", index))
 
-    def parallelize(self, index: str) -> "Schedule":
-        """Run the outermost loop on several threads."""
-        return self._then("parallelize", _index("parallelize", index))
+    def parallelize(self, index: str, by: str = "entries") -> "Schedule":
+        """Run the outermost loop on several threads, in chunks.
+
+        They have equal numbers of stored ``"entries"``, or of ``"rows"``: steps of the
+        loop.
+        """
+        loop = _index("parallelize", index)
+        by = _text("parallelize", by).strip()
+        if by not in CHUNKS:
+            raise ScheduleError(
+                f"parallelize: expected chunks by {' or '.join(CHUNKS)}, got {by!r}"
+            )
+        return self._then("parallelize", loop, *([] if by == "entries" else [by]))
 
     def assemble(self, way: str) -> "Schedule":
         """Demand a way of assembly.
@@ -123,7 +143,7 @@ class Schedule:
 
 _METHODS = {
     *("reorder", "split", "accumulate", "tile", "prefetch", "unroll", "vectorize"),
-    *("parallelize", "assemble"),
+    *("parallelize", "assemble", "pack"),
 }
 
 
@@ -155,7 +175,9 @@ def parse_schedule(text: str) -> Schedule:
                 f"schedule: expected a command of {', '.join(sorted(_METHODS))}\n"
                 f"  {_printable(text)}\n  {' ' * at}^"
             )
-        arguments = [part.strip() for part in found[2].split(",")] if found[2] else []
+        arguments = (
+            [part.strip() for part in _COMMA.split(found[2])] if found[2] else []
+        )
         if found[1] == "assemble" and arguments[-1:] == ["zeroed"]:
             # It follows from the expression, and is printed to be read.
             arguments.pop()

@@ -23,12 +23,19 @@ KERNELS = {
     "mttkrp_csf": ("A[i,r] = T[i,j,k] * B[j,r] * C[k,r]", "csf dense dense", "dense"),
     "csr_to_csc": ("C[i,j] = A[i,j]", "csr", "csc"),
     "sum_rows_coo": ("y[i] = A[i,j]", "coo", "dense"),
+    "spmm_csr_packed": ("C[i,j] = A[i,k] * B[k,j]", "csr dense", "dense"),
+}
+BY_HAND = {
+    "spmm_csr_packed": "split(i, 64).reorder(i_out i_in k j).tile(j, 16)"
+    ".pack(B, i_in).unroll(k, 2).parallelize(i_out, rows)",
 }
 
 
 def kernel(name, schedule=None):
     """Return the only kernel of a named problem, in float32 with int32 indices."""
     text, formats, result = KERNELS[name]
+    if schedule is None and name in BY_HAND:
+        schedule = parse_schedule(BY_HAND[name])
     expression = assignment_expression(text, schedule=schedule)
     ndims = {number: len(access.indices) for access, number in expression.axes}
     specs = tuple(

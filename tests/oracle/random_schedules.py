@@ -25,9 +25,7 @@ def scheduled(question: Question, seed: int) -> Question:
         return question
     question = replace(question, schedule=Schedule())
     for _ in range(_PROPOSALS):
-        proposed = replace(
-            question, schedule=_proposal(rng, question.schedule, loops or ["i"])
-        )
+        proposed = replace(question, schedule=_proposal(rng, question, loops or ["i"]))
         found = _loops(proposed)
         if found is not None:
             question, loops = proposed, found
@@ -58,9 +56,11 @@ def _loops(question: Question) -> list[str] | None:
 
 
 def _proposal(
-    rng: np.random.Generator, schedule: Schedule | None, loops: list[str]
+    rng: np.random.Generator, question: Question, loops: list[str]
 ) -> Schedule:
-    schedule = schedule or Schedule()
+    schedule = question.schedule or Schedule()
+    named = question.expression.user_names.tensors
+    tensors = [user for name, user in named.items() if name != "out"]
     loop = str(rng.choice(loops))
     kinds = [
         lambda: schedule.reorder(" ".join(rng.permutation(loops))),
@@ -70,7 +70,8 @@ def _proposal(
         lambda: schedule.unroll(loop, int(rng.choice([2, 3, 4, 8]))),
         lambda: schedule.vectorize(loop),
         lambda: schedule.prefetch(loop, int(rng.choice([1, 8]))),
-        lambda: schedule.parallelize(loops[0]),
+        lambda: schedule.parallelize(loops[0], str(rng.choice(["rows", "entries"]))),
+        lambda: schedule.pack(str(rng.choice(tensors or ["A"])), loop),
     ]
-    weights = np.array([4, 3, 3, 2, 2, 1, 1, 2], float)
+    weights = np.array([4, 3, 3, 2, 2, 1, 1, 2, 4], float)
     return kinds[rng.choice(len(kinds), p=weights / weights.sum())]()

@@ -48,7 +48,8 @@ class Assign(Stmt):
 class Forall(Stmt):
     """The body for every value of an index.
 
-    ``parallel`` splits the loop over threads in chunks of equal stored entries;
+    ``parallel`` splits the loop over threads, in ``chunks`` of equal numbers of stored
+    ``"entries"`` or of ``"rows"``;
     ``vector`` asks for vector instructions; ``prefetch`` is how many positions ahead
     of a walked operand the rows that others have there are brought near (0: none);
     ``unroll`` is how many sums are kept side by side.
@@ -60,6 +61,7 @@ class Forall(Stmt):
     vector: bool = False
     prefetch: int = 0
     unroll: int = 1
+    chunks: str = "entries"
 
 
 @dataclass(frozen=True, slots=True)

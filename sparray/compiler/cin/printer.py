@@ -108,7 +108,8 @@ def _head(statement: Forall | Tiles) -> str:
         sizes = ", ".join(map(str, statement.sizes))
         notes.append(f"tiles {statement.inner} of {sizes}")
     if statement.parallel:
-        notes.append("parallel")
+        by_rows = isinstance(statement, Forall) and statement.chunks == "rows"
+        notes.append("parallel by rows" if by_rows else "parallel")
     if isinstance(statement, Forall) and statement.vector:
         notes.append("vector")
     if isinstance(statement, Forall) and statement.prefetch:

@@ -9,6 +9,7 @@ from sparray.compiler.lower.expression import combine, lower_expression, spread
 from sparray.compiler.lower.pieces import pieces
 from sparray.compiler.lower.scope import Scope
 from sparray.compiler.lower.statement import lowers
+from sparray.compiler.lower.workspaces import element
 from sparray.errors import InternalError
 
 __all__ = ["lower_assign"]
@@ -35,6 +36,8 @@ def lower_assign(statement: Assign, scope: Scope, ctx: Context) -> None:
         _to_scalar(statement, scope, ctx)
     elif target in ctx.lists:
         _to_list(statement, ctx.lists[target], scope, ctx)
+    elif target in ctx.panels:
+        _to_panel(statement, ctx.panels[target], scope, ctx)
     else:
         raise InternalError(f"expected a known target, got {target}")
 
@@ -59,6 +62,15 @@ def _to_scalar(statement: Assign, scope: Scope, ctx: Context) -> None:
         _to_variable(statement, variable, scope, ctx)
     if present is not None:
         ctx.builder.assign(present, literal(True))
+
+
+def _to_panel(statement: Assign, panel: ir.Buffer, scope: Scope, ctx: Context) -> None:
+    """Emit the copy of a value, or of a vector of them, into a dense workspace."""
+    if statement.op is not None:
+        raise InternalError(f"expected a dense workspace to be copied, got {statement}")
+    for piece in pieces(scope, panel.dtype, ctx):
+        value = _value(statement, panel.dtype, piece, ctx)
+        ctx.builder.store(panel, element(statement.target, piece, ctx), value)
 
 
 def _to_list(

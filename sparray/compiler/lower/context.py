@@ -116,6 +116,10 @@ class Context:
         Further variables of a workspace whose sums are kept side by side.
     lists : dict
         Memory of each list workspace.
+    panels : dict
+        Memory of each dense workspace.
+    tile_sizes : dict
+        The largest size of each tile, by its inner index.
     absence : Absence
         What operands and workspaces are where they hold nothing; and the result, if
         that is a constant.
@@ -136,6 +140,8 @@ class Context:
     )
     sums: dict[str, tuple[tuple[ir.Var, ...], ...]] = field(default_factory=dict)
     lists: dict[str, WorkspaceBuffers] = field(default_factory=dict)
+    panels: dict[str, ir.Buffer] = field(default_factory=dict)
+    tile_sizes: dict[str, int] = field(default_factory=dict)
     chunk: ir.Expr = field(default_factory=lambda: literal(0))
 
     @property

@@ -15,6 +15,7 @@ from sparray.compiler.loop_ir.operators import REAL_RESULTS, operator
 from sparray.compiler.lower.access import load_value
 from sparray.compiler.lower.context import Context
 from sparray.compiler.lower.scope import Scope
+from sparray.compiler.lower.workspaces import element
 from sparray.errors import InternalError
 
 __all__ = ["combine", "lower_expression", "spread"]
@@ -54,6 +55,10 @@ def lower_expression(expr: Expr, scope: Scope, ctx: Context) -> ir.Expr:
 def _(expr: Access, scope: Scope, ctx: Context) -> ir.Expr:
     if expr.tensor in ctx.registers:
         return ctx.registers[expr.tensor][scope.piece]
+    if expr.tensor in ctx.panels:
+        along = scope.tile is not None and scope.tile.inner in expr.indices
+        lanes = scope.lanes if along else 1
+        return ir.Load(ctx.panels[expr.tensor], element(expr, scope, ctx), lanes)
     if expr.tensor in ctx.scalars:
         variable, _ = ctx.scalars[expr.tensor]
         if variable is None:

@@ -24,7 +24,11 @@ from sparray.compiler.lower.output import InheritOutput, InsertOutput, PlaceOutp
 from sparray.compiler.lower.parallel import lower_parallel, task
 from sparray.compiler.lower.scope import Scope
 from sparray.compiler.lower.statement import lower_statement
-from sparray.compiler.lower.workspaces import list_workspaces, workspaces
+from sparray.compiler.lower.workspaces import (
+    buffered_workspaces,
+    largest_tiles,
+    workspaces,
+)
 from sparray.compiler.problem import Problem
 from sparray.compiler.schedule.assemble import Assemble, Assembly
 from sparray.compiler.schedule.vectorize import vectorises_reduction
@@ -89,7 +93,8 @@ def _lower_phase(
     absence = _absence(problem, statement)
     ctx = Context(problem, phase, vector_bytes, builder, output, assemble.way, absence)
     scope = advance(start(accesses(problem.assignment.value), Scope()), ctx)
-    lists = list(list_workspaces(statement))
+    ctx.tile_sizes.update(largest_tiles(statement))
+    lists = list(buffered_workspaces(statement))
     if isinstance(statement, Forall) and statement.parallel:
         lower_parallel(statement, scope, ctx, lists)
     else:

@@ -92,8 +92,8 @@ def lower_parallel(
 
     **Rewrite**: ``∀i[parallel] body`` → ``parallel for t in range(chunks): ∀i in
     chunk t: body``. Where the body walks the level below a dense ``i``, chunks hold
-    equal numbers of its entries, found by binary search in ``pos``; otherwise equal
-    parts of the range.
+    equal numbers of its entries, found by binary search in ``pos``; otherwise, or where
+    the statement says by rows, equal parts of the range.
     """
     b = ctx.builder
     walked, points = loop_walkers(statement, scope, ctx)
@@ -108,6 +108,8 @@ def lower_parallel(
         total = extent_of(statement.index)
     driver = None if walked else _entries_below(statement, ctx)
     threads, chunks = _team(total, _work(statement, total, driver, ctx), ctx)
+    if statement.chunks == "rows":
+        driver = None
     with b.parallel("t", chunks, threads) as t:
         ctx.chunk = t
         with task(scope, ctx, iter(lists)) as inside:

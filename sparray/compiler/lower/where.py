@@ -156,8 +156,16 @@ def _merges(consumer: Stmt, scope: Scope, ctx: Context) -> bool:
     return len(walked) > 1
 
 
+def _lower_dense(statement: Where, scope: Scope, ctx: Context) -> None:
+    """Emit the copy, then what reads it; the memory is the task's."""
+    if statement.workspace.name in ctx.panels:
+        lower_statement(statement.producer, _side(statement.producer, scope, ctx), ctx)
+    lower_statement(statement.consumer, _side(statement.consumer, scope, ctx), ctx)
+
+
 _KINDS: dict[str, Callable[[Where, Scope, Context], None]] = {
     "registers": _lower_registers,
     "scalar": _lower_scalar,
     "list": _lower_list,
+    "dense": _lower_dense,
 }

@@ -1,15 +1,53 @@
-"""Memory of the list workspaces of one task: taken once, clean between uses."""
+"""Memory of the workspaces of one task: taken once, and lists clean between uses."""
 
 from collections.abc import Iterator
 
 from sparray.compiler import names
-from sparray.compiler.cin.nodes import Assign, Forall, Sequence, Stmt, Tiles, Where
+from sparray.compiler.cin.nodes import (
+    Access,
+    Assign,
+    Forall,
+    Sequence,
+    Stmt,
+    Tiles,
+    Where,
+)
 from sparray.compiler.loop_ir import nodes as ir
-from sparray.compiler.loop_ir.builder import literal
-from sparray.compiler.lower.context import Context, WorkspaceBuffers
+from sparray.compiler.loop_ir.builder import add, literal, mul
+from sparray.compiler.lower.context import Context, WorkspaceBuffers, extent_of
+from sparray.compiler.lower.coordinates import coordinate
+from sparray.compiler.lower.scope import Scope
 from sparray.errors import InternalError
 
-__all__ = ["allocate", "list_workspaces", "release", "workspaces"]
+__all__ = [
+    "allocate",
+    "buffered_workspaces",
+    "element",
+    "largest_tiles",
+    "list_workspaces",
+    "release",
+    "workspaces",
+]
+
+
+def buffered_workspaces(statement: Stmt) -> Iterator[Where]:
+    """Yield every `Where` of a statement whose workspace is in memory."""
+    kinds = ("list", "dense")
+    return (w for w in workspaces(statement) if w.workspace.kind in kinds)
+
+
+def largest_tiles(statement: Stmt) -> Iterator[tuple[str, int]]:
+    """Yield the inner index of each `Tiles` of a statement, with its largest size."""
+    if isinstance(statement, Tiles):
+        yield statement.inner, statement.sizes[0]
+    if isinstance(statement, Forall | Tiles):
+        yield from largest_tiles(statement.body)
+    elif isinstance(statement, Where):
+        yield from largest_tiles(statement.producer)
+        yield from largest_tiles(statement.consumer)
+    elif isinstance(statement, Sequence):
+        for part in statement.statements:
+            yield from largest_tiles(part)
 
 
 def list_workspaces(statement: Stmt) -> Iterator[Where]:
@@ -33,14 +71,24 @@ def workspaces(statement: Stmt) -> Iterator[Where]:
 
 
 def allocate(lists: Iterator[Where], ctx: Context) -> None:
-    """Emit the allocation of every list workspace, with clear marks.
+    """Emit the allocation of every workspace in memory, that of lists with clear marks.
 
-    A workspace has an element for each value of its index, sized by that index's
-    extent, whichever operand brings it.
+    A workspace has an element for each value of its indices, sized by their extents,
+    whichever operand brings them.
     """
     b = ctx.builder
     for statement in lists:
         workspace = statement.workspace
+        if workspace.kind == "dense":
+            if ctx.counting and not ctx.problem.prune:
+                # Nothing is computed, so nothing is read.
+                continue
+            size: ir.Expr = literal(1)
+            for index in workspace.indices:
+                size = mul(size, _length(index, ctx))
+            name, dtype = f"{workspace.name}_values", workspace.dtype
+            ctx.panels[workspace.name] = b.allocate(name, dtype, size)
+            continue
         (index,) = workspace.indices
         size = ir.Var(names.extent(index))
         name = workspace.name
@@ -62,3 +110,29 @@ def release(ctx: Context) -> None:
             ctx.builder.free(workspace.values)
         ctx.builder.free(workspace.marks)
         ctx.builder.free(workspace.coordinates)
+    for panel in ctx.panels.values():
+        ctx.builder.free(panel)
+
+
+def _length(index: str, ctx: Context) -> ir.Expr:
+    """Return how many values an index has, at most."""
+    tile = ctx.tile_sizes.get(index)
+    return extent_of(index) if tile is None else literal(tile)
+
+
+def element(access: Access, scope: Scope, ctx: Context) -> ir.Expr:
+    """Return the place of a dense workspace's element: the last index is contiguous.
+
+    In a vector loop it is that of the first lane.
+    """
+    at: ir.Expr = literal(0)
+    for index in access.indices:
+        here = coordinate(index, scope)
+        length = extent_of(index)
+        if scope.tile is not None and index == scope.tile.inner:
+            here = literal(scope.piece * scope.lanes)
+            length = literal(scope.tile.size)
+        if here is None:
+            raise InternalError(f"expected {index} to be bound, where {access} is")
+        at = add(mul(at, length), here)
+    return at

@@ -1,4 +1,4 @@
-"""Rewrite one loop of a statement, wherever it stands."""
+"""Rewrite the loops or the assignments of a statement, wherever they stand."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -13,7 +13,7 @@ from sparray.compiler.cin.nodes import (
 )
 from sparray.errors import InternalError
 
-__all__ = ["rewrite_loops"]
+__all__ = ["rewrite_assignments", "rewrite_loops"]
 
 
 def rewrite_loops(statement: Stmt, rewrite: Callable[[Forall], Forall]) -> Stmt:
@@ -35,4 +35,22 @@ def rewrite_loops(statement: Stmt, rewrite: Callable[[Forall], Forall]) -> Stmt:
         return Sequence(tuple(parts))
     if isinstance(statement, Assign):
         return statement
+    raise InternalError(f"expected a CIN statement, got {statement!r}")
+
+
+def rewrite_assignments(statement: Stmt, rewrite: Callable[[Assign], Assign]) -> Stmt:
+    """Return the statement with a function applied to each of its `Assign` nodes."""
+    if isinstance(statement, Assign):
+        return rewrite(statement)
+    if isinstance(statement, Forall | Tiles):
+        return replace(statement, body=rewrite_assignments(statement.body, rewrite))
+    if isinstance(statement, Where):
+        return replace(
+            statement,
+            consumer=rewrite_assignments(statement.consumer, rewrite),
+            producer=rewrite_assignments(statement.producer, rewrite),
+        )
+    if isinstance(statement, Sequence):
+        parts = (rewrite_assignments(part, rewrite) for part in statement.statements)
+        return Sequence(tuple(parts))
     raise InternalError(f"expected a CIN statement, got {statement!r}")

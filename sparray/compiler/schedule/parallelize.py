@@ -5,20 +5,34 @@ from dataclasses import dataclass, replace
 from sparray.compiler.cin.nodes import Forall, Stmt
 from sparray.errors import ScheduleError
 
-__all__ = ["Parallelize"]
+__all__ = ["Parallelize", "CHUNKS"]
+
+CHUNKS = ("entries", "rows")
+"""What chunks may have equal numbers of."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parallelize:
-    """Split the outermost loop over threads, in chunks of equal stored entries.
+    """Split the outermost loop over threads, in chunks of equal numbers of something.
 
-    **Rewrite**: ``∀i s`` → ``∀i[parallel] s``.
+    **Rewrite**: ``∀i s`` → ``∀i[parallel] s``, in chunks of equal stored entries where
+    the loops walk the level below a located one; by rows, ``∀i s`` → ``∀i[parallel by
+    rows] s``, in chunks of equal numbers of steps.
+
+    Attributes
+    ----------
+    index : str
+        The outermost loop.
+    by : {"entries", "rows"}
+        What the chunks have equal numbers of.
     """
 
     index: str
+    by: str = "entries"
 
     def __str__(self) -> str:
-        return f"parallelize({self.index})"
+        by = "" if self.by == "entries" else f", {self.by}"
+        return f"parallelize({self.index}{by})"
 
     def apply(self, statement: Stmt) -> Stmt:
         """Return the statement with its outermost loop marked.
@@ -32,4 +46,4 @@ class Parallelize:
             raise ScheduleError(
                 f"parallelize: expected {self.index} to be the outermost loop"
             )
-        return replace(statement, parallel=True)
+        return replace(statement, parallel=True, chunks=self.by)

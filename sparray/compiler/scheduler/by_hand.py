@@ -16,10 +16,12 @@ from sparray.compiler.cin.verify import verify
 from sparray.compiler.hand_schedule import Schedule, WrittenCommand
 from sparray.compiler.index_notation.simplify import accesses
 from sparray.compiler.levels import is_walked, level_index, n_levels
+from sparray.compiler.loop_ir.dtypes import computed_dtype
 from sparray.compiler.loop_ir.operators import operator
 from sparray.compiler.problem import Problem
 from sparray.compiler.schedule.accumulate import Accumulate
 from sparray.compiler.schedule.assemble import Assemble, Assembly
+from sparray.compiler.schedule.pack import Pack
 from sparray.compiler.schedule.parallelize import Parallelize
 from sparray.compiler.schedule.prefetch import Prefetch
 from sparray.compiler.schedule.reorder import Reorder
@@ -61,6 +63,7 @@ __all__ = ["ByHand"]
 
 _LOOPS = ("split", "reorder")
 _WORKSPACES = ("accumulate", "tile")
+_COPIES = ("pack",)
 _LARGEST_TILE = 1024
 _MOST_SUMS = 64
 
@@ -314,6 +317,9 @@ class _Making:
         user = self.hand.names
         if isinstance(command, Split | Reorder | Accumulate):
             return str(error)
+        if isinstance(command, Pack):
+            tensor = user.tensors.get(command.tensor, command.tensor)
+            command = replace(command, tensor=tensor.partition("[")[0])
         try:
             renamed = replace(command, index=user.index(command.index))
             renamed.apply(user.statement(self.stages[-1]))
@@ -336,6 +342,9 @@ class _Making:
                 self._apply(Tile(index, sizes), None)
         if not given:
             self._complete_workspace(candidate)
+        for written in self._written(_COPIES):
+            self.fault = written
+            self._pack(written)
         made = [type(command) for command in self.commands]
         return Accumulate in made, Tile in made
 
@@ -368,6 +377,23 @@ class _Making:
                 "zero where nothing is added",
                 written,
             )
+
+    def _pack(self, written: WrittenCommand) -> None:
+        problem, user = self.problem, self.hand.names
+        tensors = {user.tensors.get(name, name): name for name, _ in problem.operands}
+        name, before = written.arguments
+        if name not in tensors:
+            self.fail(
+                f"pack: expected a tensor of {', '.join(tensors)}, got {name}", written
+            )
+        spec = problem.specs[tensors[name]]
+        if not spec.format.is_dense:
+            self.fail(f"pack: expected a dense operand, got {spec.format}", written)
+        diagonals = [names.derived(loop) for loop in self.order]
+        if any(isinstance(part, names.Diagonal) for part in diagonals):
+            self.fail("pack: expected no loop over a diagonal", written)
+        dtype = computed_dtype(spec.dtype)
+        self._apply(Pack(tensors[name], self._loop(before, written), dtype), None)
 
     def _check_tile(
         self,
@@ -418,7 +444,7 @@ class _Making:
             self.fault = written
             index = self._loop(written.arguments[0], written)
             self._check_parallel(index, candidate, written)
-            self._apply(Parallelize(index), None)
+            self._apply(Parallelize(index, *written.arguments[1:]), None)
 
     def _check_vectorize(self, index: str, written: WrittenCommand) -> None:
         if index in self.shape.reduced and set(self.shape.ops) != {"add"}:

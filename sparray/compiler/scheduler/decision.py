@@ -17,6 +17,7 @@ from sparray.compiler.lower.append import located_prefix
 from sparray.compiler.problem import Problem
 from sparray.compiler.schedule.accumulate import Accumulate
 from sparray.compiler.schedule.assemble import Assemble, Assembly
+from sparray.compiler.schedule.pack import Pack
 from sparray.compiler.schedule.parallelize import Parallelize
 from sparray.compiler.schedule.prefetch import Prefetch
 from sparray.compiler.schedule.reorder import Reorder
@@ -65,7 +66,15 @@ __all__ = [
 ]
 
 Command = (
-    Split | Reorder | Accumulate | Tile | Prefetch | Unroll | Vectorize | Parallelize
+    Split
+    | Reorder
+    | Accumulate
+    | Tile
+    | Pack
+    | Prefetch
+    | Unroll
+    | Vectorize
+    | Parallelize
 )
 
 

@@ -17,6 +17,7 @@ from sparray.compiler.cin.nodes import (
 from sparray.compiler.index_notation.simplify import accesses, substitute
 from sparray.compiler.schedule.accumulate import Accumulate
 from sparray.compiler.schedule.assemble import Assemble
+from sparray.compiler.schedule.pack import Pack
 from sparray.compiler.schedule.reorder import Reorder
 from sparray.compiler.schedule.split import Split
 from sparray.errors import InternalError
@@ -71,6 +72,9 @@ class UserNames:
             return str(replace(command, order=tuple(map(self.index, command.order))))
         if isinstance(command, Accumulate):
             return str(command)
+        if isinstance(command, Pack):
+            tensor = self.tensors.get(command.tensor, command.tensor)
+            command = replace(command, tensor=tensor)
         return str(replace(command, index=self.index(command.index)))
 
     def schedule(self, decision: "Decision") -> str:
