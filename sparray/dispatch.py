@@ -5,7 +5,7 @@ operands' formats and dtypes → plan → kernels. All of it is remembered by (e
 formats, dtypes, size classes), so that a warm call costs one look-up.
 """
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ from sparray.formats.named import named_format
 from sparray.stored import IndexWidthError, Operand, Stored, dense_operand
 
 if TYPE_CHECKING:
+    from sparray.compiler.pipeline import CompiledPlan
     from sparray.execution import PlanRunner, Runner
     from sparray.fusion import Fusion
 
@@ -26,7 +27,9 @@ __all__ = [
     "FusedRunner",
     "evaluate",
     "evaluate_expression",
+    "forget_plans",
     "fused_runner",
+    "planned_call",
     "try_compiled",
 ]
 
@@ -186,7 +189,8 @@ def _find(
 def _operand_key(operand: Given) -> Hashable:
     if type(operand) is np.ndarray:
         # C order, Fortran order and alignment: all that decides how it is read.
-        return operand.dtype, operand.ndim, operand.flags.num & 0x103
+        size = operand.size.bit_length() // 6
+        return operand.dtype, operand.ndim, operand.flags.num & 0x103, size
     if isinstance(operand, np.ndarray):
         return _operand_key(operand.view(np.ndarray))
     return operand._key
@@ -224,7 +228,6 @@ def _prepare(
     index_dtype: str | None,
 ) -> _Call:
     # Imported when there is something to plan: `import sparray` is to be quick.
-    from sparray.execution import PlanRunner
     from sparray.planning import operands_plan
 
     fused = fused_runner(expression, operands, format, prune)
@@ -233,6 +236,28 @@ def _prepare(
     compiled = operands_plan(
         expression, operands, format, prune=prune, index_dtype=index_dtype
     )
+    return _call_of(expression, compiled)
+
+
+def planned_call(
+    expression: Expression, compiled: "CompiledPlan"
+) -> Callable[[Sequence[Given]], Stored]:
+    """Return what computes an expression by a plan that was made for it.
+
+    Its kernels are compiled, or found compiled, now.
+    """
+    call = _call_of(expression, compiled)
+    return lambda operands: _run(call, expression, operands)
+
+
+def forget_plans() -> None:
+    """Plan every expression anew when it is next computed: something was learned."""
+    _calls.clear()
+
+
+def _call_of(expression: Expression, compiled: "CompiledPlan") -> _Call:
+    from sparray.execution import PlanRunner
+
     runner = PlanRunner(compiled)
     single = runner.single
     if single is None:

@@ -1,6 +1,7 @@
 """Run the steps of a plan on buffers: allocate results, call kernels, sort."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from sparray._kernels.runtime import (
     load_kernel,
     num_threads,
 )
+from sparray._kernels.together import compiler_threads, run_together
 from sparray.compiler import names
 from sparray.compiler.cin.nodes import Forall
 from sparray.compiler.index_notation.nodes import Access
@@ -314,8 +316,10 @@ class PlanRunner:
     def __init__(self, compiled: CompiledPlan) -> None:
         self.compiled = compiled
         self.steps: list[tuple[Step, Runner | None]] = [
-            (step, None if spec is None else Runner(spec))
-            for step, spec in zip(compiled.plan.steps, compiled.kernels, strict=True)
+            (step, runner)
+            for step, runner in zip(
+                compiled.plan.steps, _runners(compiled.kernels), strict=True
+            )
         ]
         self.single = self.steps[0][1] if len(self.steps) == 1 else None
         self.is_compiled = all(
@@ -360,6 +364,19 @@ class PlanRunner:
         if not isinstance(result, Stored):
             raise InternalError("expected the plan's last step to make its result")
         return result
+
+
+def _runners(kernels: Sequence[KernelSpec | None]) -> list[Runner | None]:
+    """Return a runner for each kernel, compiled on several threads if on any."""
+    if sum(spec is not None for spec in kernels) < 2:
+        return [None if spec is None else Runner(spec) for spec in kernels]
+    return run_together(
+        [partial(_runner, spec) for spec in kernels], workers=compiler_threads()
+    )
+
+
+def _runner(spec: KernelSpec | None) -> Runner | None:
+    return None if spec is None else Runner(spec)
 
 
 def _keeps_entries(problem: Problem, way: Assembly) -> bool:
