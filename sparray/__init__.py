@@ -22,6 +22,7 @@ from sparray.sparse_array import SparseArray
 
 if TYPE_CHECKING:
     from sparray import io
+    from sparray.functions.autotune import Tuning, autotune
     from sparray.functions.compile import (
         Kernel,
         compile,
@@ -111,6 +112,7 @@ __all__ = [
     "Kernel",
     "Schedule",
     "SparseArray",
+    "Tuning",
     "abs",
     "acos",
     "acosh",
@@ -121,6 +123,7 @@ __all__ = [
     "atan",
     "atan2",
     "atanh",
+    "autotune",
     "bitwise_and",
     "bitwise_invert",
     "bitwise_left_shift",
@@ -209,6 +212,8 @@ _LAZY = {
     "Explanation": "sparray.functions.explanation",
     "Kernel": "sparray.functions.compile",
     "Schedule": "sparray.functions.schedule",
+    "Tuning": "sparray.functions.autotune",
+    "autotune": "sparray.functions.autotune",
     "compile": "sparray.functions.compile",
     "draw": "sparray.view.draw",
     "explain": "sparray.functions.explain",

@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sparray._kernels.targets import host_target
+from sparray._kernels.tuned import recall
 from sparray.compiler import names
 from sparray.compiler.absence import fill_of
 from sparray.compiler.index_notation.dtypes import result_dtype
@@ -15,7 +16,9 @@ from sparray.compiler.index_notation.nodes import Assignment
 from sparray.compiler.pipeline import CompiledPlan, compile_problem
 from sparray.compiler.problem import Problem, TensorSpec, result_spec
 from sparray.compiler.scheduler.output_format import infer_format
+from sparray.compiler.scheduler.plan import plan_ways
 from sparray.compiler.scheduler.statistics import Statistics, bucket
+from sparray.compiler.scheduler.ways import Way
 from sparray.errors import (
     DTypeError,
     ExpressionError,
@@ -23,7 +26,7 @@ from sparray.errors import (
 )
 from sparray.expression import Expression
 from sparray.formats.format import Format
-from sparray.stored import Operand, dense_operand, index_dtype
+from sparray.stored import Operand, dense_operand, index_dtype, size_class
 
 __all__ = [
     "operands_plan",
@@ -31,6 +34,7 @@ __all__ = [
     "operand_specs",
     "plan_problem",
     "state_problem",
+    "tuning_key",
 ]
 
 _INT32_MAX = 2**31 - 1
@@ -66,12 +70,47 @@ def operands_plan(
     index_dtype : {"int32", "int64"}, optional
         Of the result; by default the narrowest one that its extents need.
     """
-    stated = operands_problem(
+    problem, statistics = operands_problem(
         expression, operands, format, prune=prune, index_dtype=index_dtype
     )
-    return compile_problem(
-        stated[0], host_target().vector_bytes, stated[1], expression.by_hand
-    )
+    vector_bytes = host_target().vector_bytes
+    # What a user wrote by hand is not for measurements to replace.
+    way = expression.by_hand or _tuned_way(problem, statistics, operands)
+    return compile_problem(problem, vector_bytes, statistics, way)
+
+
+def tuning_key(
+    problem: Problem, operands: Sequence[Operand | npt.NDArray[Any]]
+) -> tuple[str, ...]:
+    """Return what identifies a problem and its sizes to what was tuned for it.
+
+    Sizes are classed as `sparray.dispatch` classes them, so that what is remembered
+    holds for just those calls that share a plan.
+    """
+    classes = [
+        (operand.size.bit_length() // 6,)
+        if isinstance(operand, np.ndarray)
+        else size_class(len(operand.values), operand.shape)[: 2 - _is_dense(operand)]
+        for operand in operands
+    ]
+    return problem.describe(), str(classes)
+
+
+def _is_dense(operand: Operand) -> bool:
+    return operand.format.is_dense
+
+
+def _tuned_way(
+    problem: Problem,
+    statistics: Statistics,
+    operands: Sequence[Operand | npt.NDArray[Any]],
+) -> Way | None:
+    """Return the way that was measured to be the best for a problem, if one was."""
+    entry = recall(*tuning_key(problem, operands))
+    if entry is None:
+        return None
+    ways = plan_ways(problem, statistics, host_target().vector_bytes)
+    return next((way for way in ways if str(way) == entry.way), None)
 
 
 def operands_problem(

@@ -24,6 +24,7 @@ __all__ = [
     "index_dtype",
     "natural_order",
     "operand_key",
+    "size_class",
 ]
 
 
@@ -72,11 +73,15 @@ def operand_key(
     Numbers of values, and the largest extent, are classed by powers of 64, so that a
     plan is made for the size of its operands, and seldom twice.
     """
-    size = n_values.bit_length() // 6
-    extent = max(shape, default=0).bit_length() // 6
+    size, extent = size_class(n_values, shape)
     # As bytes NaN is equal to itself, which it is not as a number.
     fill = 0 if fill_value == 0 else np.asarray(fill_value).tobytes()
     return format, dtype, indices, size, extent, fill
+
+
+def size_class(n_values: int, shape: tuple[int, ...]) -> tuple[int, int]:
+    """Return the classes of a number of values and of the largest extent."""
+    return n_values.bit_length() // 6, max(shape, default=0).bit_length() // 6
 
 
 @cache

@@ -403,7 +403,7 @@ def test_64_dimensions_are_right_or_refused(monkeypatch):
         text = f"C[{indices}] = A[{indices}] + B[{indices}]"
         made = evaluate_expression(assignment_expression(text), [a, b])
         assert made.values.tolist() == [6.0]
-    monkeypatch.setattr(dispatch, "_fused", lambda *given: None)
+    monkeypatch.setattr(dispatch, "fused_runner", lambda *given: None)
     with interpreted(), pytest.raises(UnsupportedError, match="at most 32 indices"):
         evaluate_expression(assignment_expression(text), [a, b])
 

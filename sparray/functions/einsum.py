@@ -29,7 +29,7 @@ from sparray.sparse_array import SparseArray
 if TYPE_CHECKING:
     from sparray.compiler.hand_schedule import Schedule
 
-__all__ = ["as_operand", "compute", "einsum"]
+__all__ = ["as_operand", "compute", "einsum", "operands_by_name"]
 
 Operand = SparseArray | npt.NDArray[Any]
 
@@ -174,7 +174,9 @@ def compute(
             )
         return _compute_program(expression, operands, outputs, format, missing)
     parsed = assignment_expression(expression, missing, by_hand)
-    given = [as_operand(name, value) for name, value in _by_name(parsed, operands)]
+    given = [
+        as_operand(name, value) for name, value in operands_by_name(parsed, operands)
+    ]
     return wrap_result(
         evaluate_expression(parsed, given, _format(parsed, format)), SparseArray
     )
@@ -196,7 +198,10 @@ def _compute_program(
     return made[0] if outputs is None else made
 
 
-def _by_name(expression: Expression, named: dict[str, Any]) -> list[tuple[str, Any]]:
+def operands_by_name(
+    expression: Expression, named: dict[str, Any]
+) -> list[tuple[str, Any]]:
+    """Return an assignment's operands in its order, each with its name."""
     missing = [name for name in expression.tensors if name not in named]
     unknown = [name for name in named if name not in expression.tensors]
     if missing or unknown:

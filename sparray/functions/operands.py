@@ -1,0 +1,51 @@
+"""An expression with its operands, for functions that look at both."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sparray.expression import Expression, assignment_expression, einsum_expression
+from sparray.formats.format import Format
+from sparray.formats.named import as_format
+from sparray.functions.einsum import Operand, as_operand, operands_by_name
+
+__all__ = ["stated"]
+
+
+def stated(
+    expression: str,
+    operands: Sequence[Any],
+    named: Mapping[str, Any],
+    format: str | Format | None = None,
+    missing: str = "zero",
+) -> tuple[Expression, list[Operand], Format | None]:
+    """Return what a user states, as `einsum` and `compute` would read it.
+
+    Parameters
+    ----------
+    expression : str
+        An einsum string with ``operands``, or an assignment with ``named`` ones.
+    operands : sequence of SparseArray, ndarray, SciPy or torch sparse array
+        As for `einsum`.
+    named : mapping
+        As for `compute`.
+    format : str or Format, optional
+        Of the result.
+    missing : {"zero", "fill"}
+        As for `einsum`.
+
+    Returns
+    -------
+    tuple of Expression, list of operands, Format or None
+        Parsed.
+    """
+    if "=" in expression:
+        parsed = assignment_expression(expression, missing)
+        pairs = operands_by_name(parsed, dict(named))
+        given = [as_operand(name, value) for name, value in pairs]
+    else:
+        parsed = einsum_expression(expression, len(operands), missing)
+        given = [as_operand(f"operands[{n}]", x) for n, x in enumerate(operands)]
+    wanted = None
+    if format is not None:
+        wanted = as_format(format, len(parsed.assignment.target.indices))
+    return parsed, given, wanted
