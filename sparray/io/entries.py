@@ -127,10 +127,14 @@ def array_of_entries(
         coords, values = entries.take()
         return from_coords(coords, values, shape, wanted or "coo", duplicates)
     keys = _pack(entries.coords, bits)
-    if not (keys[1:] > keys[:-1]).all():
+    ascends = bool((keys[1:] >= keys[:-1]).all())
+    if not ascends:
         entries.coords.clear()
         keys = _sort(keys, entries, sum(bits))
-        keys = _combine(keys, entries, bits, shape, duplicates)
+    repeated = np.flatnonzero(keys[1:] == keys[:-1]) + 1
+    if len(repeated):
+        keys = _combine(keys, repeated, entries, bits, shape, duplicates)
+    if len(repeated) or not ascends:
         entries.coords = _unpack(keys, bits, shape)
     del keys
     made = _coo(*entries.take(), shape)
@@ -233,28 +237,24 @@ def _bits(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 def _combine(
     keys: npt.NDArray[np.uint64],
+    repeated: npt.NDArray[np.int64],
     entries: Entries,
     bits: list[int],
     shape: tuple[int, ...],
     duplicates: Duplicates,
 ) -> npt.NDArray[np.uint64]:
-    """Add up, or refuse, entries whose neighbour has the same coordinates."""
-    first = np.ones(len(keys), dtype=bool)
-    np.not_equal(keys[1:], keys[:-1], out=first[1:])
-    if first.all():
-        return keys
+    """Add up, or refuse, entries that have the coordinates of the one before."""
     if duplicates == "error":
         # It says where the first one is.
         from_coords(_unpack(keys, bits, shape), entries.values, shape, "coo", "error")
-    repeated = np.flatnonzero(~first)
     # Numbers of the sums: those of the firsts, less the repeated ones before.
     sums = repeated - np.arange(1, len(repeated) + 1)
-    values = widened(entries.values)
-    summed = values[first]
+    more = widened(entries.values[repeated])
+    summed = widened(np.delete(entries.values, repeated))
     with np.errstate(all="ignore"):
-        np.add.at(summed, sums, values[repeated])
+        np.add.at(summed, sums, more)
     entries.values = summed.astype(entries.values.dtype, copy=False)
-    return keys[first]
+    return np.delete(keys, repeated)
 
 
 def _unpack(
