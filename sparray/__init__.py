@@ -103,13 +103,17 @@ if TYPE_CHECKING:
     from sparray.functions.infer_format import infer_format
     from sparray.functions.schedule import Schedule, schedule
     from sparray.io.kinds import load, save
+    from sparray.tracing.fused_function import FusedFunction, fuse
+    from sparray.tracing.lazy_array import LazyArray, lazy
     from sparray.view.draw import draw
     from sparray.view.spy import spy
 
 __all__ = [
     "Explanation",
     "Format",
+    "FusedFunction",
     "Kernel",
+    "LazyArray",
     "Schedule",
     "SparseArray",
     "Tuning",
@@ -151,6 +155,7 @@ __all__ = [
     "from_coords",
     "from_scipy",
     "from_torch",
+    "fuse",
     "greater",
     "greater_equal",
     "hypot",
@@ -160,6 +165,7 @@ __all__ = [
     "isfinite",
     "isinf",
     "isnan",
+    "lazy",
     "less",
     "less_equal",
     "load",
@@ -209,6 +215,10 @@ __version__ = "0.1.0"
 
 # These bring in the whole compiler, which a warm call does not need.
 _LAZY = {
+    "FusedFunction": "sparray.tracing.fused_function",
+    "LazyArray": "sparray.tracing.lazy_array",
+    "fuse": "sparray.tracing.fused_function",
+    "lazy": "sparray.tracing.lazy_array",
     "Explanation": "sparray.functions.explanation",
     "Kernel": "sparray.functions.compile",
     "Schedule": "sparray.functions.schedule",

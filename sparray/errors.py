@@ -17,6 +17,7 @@ __all__ = [
     "ShapeError",
     "SparrayError",
     "SparrayWarning",
+    "TraceError",
     "UnsupportedError",
     "WouldDensifyError",
 ]
@@ -84,6 +85,10 @@ class SettingError(SparrayError, ValueError):
 
 class UnsupportedError(SparrayError, NotImplementedError):
     """A combination that sparray knows of and does not compute."""
+
+
+class TraceError(SparrayError, TypeError):
+    """Code that is traced does what no expression in index notation says."""
 
 
 class WouldDensifyError(SparrayError, ValueError):

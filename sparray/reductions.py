@@ -43,6 +43,9 @@ def sum_over(
     ShapeError
         If an axis does not exist or is given twice.
     """
+    if hasattr(operand, "__sparray_function__"):
+        # A lazy array.
+        return operand.__sparray_function__("sum", operand, axis=axis, dtype=dtype)
     ndim = operand.ndim
     axes = _axes(axis, ndim, operand.shape)
     indices = [f"i{n}" for n in range(ndim)]

@@ -106,6 +106,16 @@ def einsum(
     >>> sp.einsum("ij,j->i", A, [1.0, 10.0])
     array([20.,  3.])
     """
+    for x in operands:
+        if hasattr(x, "__sparray_function__"):
+            said = {"format": format, "schedule": schedule}
+            options = {name: value for name, value in said.items() if value is not None}
+            if missing != "zero":
+                options["missing"] = missing
+            made: Operand = x.__sparray_function__(
+                "einsum", subscripts, *operands, **options
+            )
+            return made
     by_hand = None if schedule is None else _schedule(schedule)
     expression = einsum_expression(subscripts, len(operands), missing, by_hand)
     given = [as_operand(f"operands[{n}]", value) for n, value in enumerate(operands)]

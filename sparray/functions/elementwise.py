@@ -135,6 +135,8 @@ DTypeError
 
 def _unary(name: str, op: str, meaning: str) -> Callable[[Any], Result]:
     def function(x: Any, /) -> Result:
+        if hasattr(x, "__sparray_function__"):
+            return x.__sparray_function__(op, x)  # type: ignore[no-any-return]
         operand = as_operand("x", x)
         if isinstance(operand, SparseArray):
             return _result(name, apply_unary(op, operand))
@@ -145,6 +147,9 @@ def _unary(name: str, op: str, meaning: str) -> Callable[[Any], Result]:
 
 def _binary(name: str, op: str, meaning: str) -> Callable[[Any, Any], Result]:
     def function(left: Any, right: Any, /) -> Result:
+        for x in (left, right):
+            if hasattr(x, "__sparray_function__"):
+                return x.__sparray_function__(op, left, right)  # type: ignore[no-any-return]
         a, b = _either("left", left), _either("right", right)
         if isinstance(a, SparseArray) or isinstance(b, SparseArray):
             return _result(name, apply_binary(op, a, b))
@@ -283,6 +288,9 @@ def where(condition: Any, x1: Any, x2: Any, /) -> Result:
     array([[-1., -1.],
            [ 3., -1.]])
     """
+    for x in (condition, x1, x2):
+        if hasattr(x, "__sparray_function__"):
+            return x.__sparray_function__("where", condition, x1, x2)  # type: ignore[no-any-return]
     c, a, b = (
         _either(name, value)
         for name, value in (("condition", condition), ("x1", x1), ("x2", x2))

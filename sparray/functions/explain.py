@@ -9,7 +9,13 @@ import numpy as np
 from sparray.compiler.index_notation.printer import print_access, print_assignment
 from sparray.compiler.pipeline import CompiledPlan
 from sparray.compiler.problem import Problem
-from sparray.dispatch import FusedRunner, fused_runner
+from sparray.dispatch import (
+    FusedRunner,
+    Given,
+    evaluate_expression,
+    fused_runner,
+)
+from sparray.errors import ScheduleError
 from sparray.expression import (
     Expression,
     assignment_expression,
@@ -22,11 +28,18 @@ from sparray.functions.explained_steps import plan_sections
 from sparray.functions.explanation import Explanation
 from sparray.functions.schedule import Schedule, as_schedule
 from sparray.planning import operands_plan
+from sparray.programs import (
+    check_names,
+    is_program,
+    output_formats,
+    parsed_program,
+    program_steps,
+)
 from sparray.stored import Operand, dense_operand
 from sparray.view.labels import count_text
 from sparray.view.section import Section
 
-__all__ = ["explain"]
+__all__ = ["explain", "explain_expression"]
 
 
 def explain(
@@ -84,6 +97,12 @@ def explain(
     ...
     """
     by_hand = as_schedule(schedule)
+    if is_program(expression):
+        if schedule is not None:
+            raise ScheduleError(
+                "schedule: expected one statement that it is for, got several"
+            )
+        return _explain_program(expression, named, format, source, missing)
     if "=" in expression:
         parsed = assignment_expression(expression, missing, by_hand)
         given = [
@@ -95,12 +114,22 @@ def explain(
     wanted = None
     if format is not None:
         wanted = as_format(format, len(parsed.assignment.target.indices))
+    return explain_expression(parsed, given, wanted, source)
+
+
+def explain_expression(
+    expression: Expression,
+    operands: Sequence[Given],
+    format: Format | None,
+    source: bool,
+) -> Explanation:
+    """Say how an expression would be computed; see `explain`."""
     stored = [
         dense_operand(operand) if isinstance(operand, np.ndarray) else operand
-        for operand in given
+        for operand in operands
     ]
-    fusions, final, compiled = _road(parsed, stored, wanted)
-    build = partial(_sections, parsed, wanted, fusions, final, compiled)
+    fusions, final, compiled = _road(expression, stored, format)
+    build = partial(_sections, expression, format, fusions, final, compiled)
     kernels = [kernel for kernel in compiled.kernels if kernel is not None]
     return Explanation(build, kernels, source=source)
 
@@ -202,3 +231,29 @@ def _formats(
         yield "out is dense: every element may have a value of its own"
     else:
         yield "out is sparse: where no operand has an entry there is nothing to store"
+
+
+def _explain_program(
+    text: str,
+    named: Mapping[str, Any],
+    format: str | Format | None,
+    source: bool,
+    missing: str,
+) -> Explanation:
+    """Say how several statements would be computed, one after the other.
+
+    All but the last are computed, to know the sizes of what they make.
+    """
+    program = parsed_program(text)
+    arrays: dict[str, Any] = {n: as_operand(n, value) for n, value in named.items()}
+    check_names(program, arrays)
+    formats = output_formats(program, format)
+    steps = program_steps(program, (), missing)
+    parts = []
+    for number, step in enumerate(steps, 1):
+        given = [arrays[name] for name in step.expression.tensors]
+        wanted = formats.get(step.target)
+        parts.append(explain_expression(step.expression, given, wanted, source))
+        if number < len(steps):
+            arrays[step.target] = evaluate_expression(step.expression, given, wanted)
+    return Explanation.joined(parts, source)

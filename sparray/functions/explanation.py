@@ -53,6 +53,16 @@ class Explanation(str):
         made._kernels = tuple(kernels)
         return made
 
+    @classmethod
+    def joined(cls, parts: "Sequence[Explanation]", source: bool) -> "Explanation":
+        """Return several explanations as one."""
+
+        def build(source: bool) -> Sequence[Section]:
+            return [section for part in parts for section in part._build(source)]
+
+        kernels = [kernel for part in parts for kernel in part._kernels]
+        return cls(build, kernels, source=source)
+
     @property
     def loops(self) -> str:
         """The loop IR of each kernel."""

@@ -30,7 +30,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "sparray.sparse_array",
         "sparray.convert",
     ),
-    ("sparray.functions", "sparray.view"),
+    ("sparray.functions", "sparray.tracing", "sparray.view"),
     ("sparray.torch", "sparray.io"),
     ("sparray", "sparray.__main__", "sparray.command_line", "sparray.demo"),
 )
