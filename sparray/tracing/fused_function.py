@@ -112,10 +112,12 @@ class FusedFunction:
 
         Parameters
         ----------
-        *args, **kwargs
+        *args
             As for a call.
         source : bool
             Whether the text has the loop IR and the Cython source of each kernel.
+        **kwargs
+            As for a call.
 
         Notes
         -----
