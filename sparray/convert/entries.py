@@ -259,7 +259,10 @@ def convert_format(array: SparseArray, format: Format) -> SparseArray:
     if compiled is not None:
         return _wrap(compiled, array.fill_value)
     if array.format.is_dense and format.is_dense:
-        return from_dense(array.todense(), format, None, array.fill_value, copy=False)
+        order = array.format.dimension_order
+        stored = array.values.reshape([array.shape[d] for d in order])
+        elements = stored.transpose(np.argsort(order))
+        return from_dense(elements, format, None, array.fill_value)
     coords, values = unpack_coordinates(
         array.format, array.shape, array._levels, array.values, array.fill_value
     )

@@ -236,3 +236,19 @@ def test_a_conversion_that_a_format_cannot_hold_is_refused():
     with pytest.raises(FormatError, match="unique levels can hold"):
         made.to_format(chain)
     assert from_coords([[0], [1], [1]], [5], (2, 2, 2), chain).todense()[0, 1, 1] == 5
+
+
+@pytest.mark.parametrize("fill", [0, 1, np.inf])
+@pytest.mark.parametrize("ndim", [2, 3])
+def test_dense_slices_become_one_dense_array(ndim, fill):
+    # Many values and few: by a kernel, and by NumPy.
+    for extent in (3, 40):
+        dense = np.arange(extent**ndim, dtype=np.float64).reshape((extent,) * ndim)
+        letters = "ijk"[:ndim]
+        levels = ", ".join(f"{letter}: dense" for letter in letters[1:])
+        format = f"({', '.join(letters)}) -> ({letters[0]}: batch, {levels})"
+        made = from_dense(dense, format, None, fill)
+        np.testing.assert_array_equal(made.todense(), dense)
+        back = made.to_format("dense")
+        assert not np.shares_memory(back.values, made.values)
+        np.testing.assert_array_equal(back.to_format(format).values, made.values)

@@ -285,7 +285,9 @@ def _is_neutral(literal: Expr, other: Expr) -> bool:
     if isinstance(literal, Literal) and isinstance(literal.value, bool):
         return True
     if isinstance(literal, Literal) and isinstance(literal.value, int | np.generic):
-        return not _is_boolean(other)
+        # A product with the complex number 1 is not its other factor: inf * (1 + 0j)
+        # has NaN in it.
+        return not _is_boolean(other) and not np.iscomplexobj(literal.value)
     return False
 
 
