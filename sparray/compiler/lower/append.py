@@ -234,9 +234,8 @@ class ScatterOutput(Output):
         unit = add(self._first_of_chunk(ctx), place.begin)
         cursor = b.declare("near", ir.Load(counts_buffer(group), unit))
         for depth in group:
-            level = appendable(self.spec.format.levels[depth])
-            view = ctx.view(self.followed, depth)
-            for write in level.append_coordinate(view, cursor, literal(0)):
+            writes = _coordinate_writes(self.followed, depth, cursor, literal(0), ctx)
+            for write in writes:
                 if isinstance(write, ir.Store):
                     b.emit(ir.Prefetch(write.buffer, write.index))
         b.emit(ir.Prefetch(ctx.values(names.OUTPUT), cursor))
@@ -280,12 +279,17 @@ def write_coordinate(
 ) -> None:
     """Emit the write of one level's coordinate at a new position."""
     spec = ctx.spec(target.tensor)
-    level = spec.format.levels[depth]
+    coordinate = scope.coordinates[level_index(spec, target, depth)]
+    ctx.builder.emit(*_coordinate_writes(target, depth, position, coordinate, ctx))
+
+
+def _coordinate_writes(
+    target: Access, depth: int, position: ir.Expr, coordinate: ir.Expr, ctx: Context
+) -> tuple[ir.Stmt, ...]:
+    level = ctx.spec(target.tensor).format.levels[depth]
     if not isinstance(level, Slotted):
         level = appendable(level)
-    coordinate = scope.coordinates[level_index(spec, target, depth)]
-    view = ctx.view(target, depth)
-    ctx.builder.emit(*level.append_coordinate(view, position, coordinate))
+    return level.append_coordinate(ctx.view(target, depth), position, coordinate)
 
 
 def appendable(level: Level) -> Appendable:
