@@ -116,8 +116,8 @@ class Schedule:
     def parallelize(self, index: str, by: str = "entries") -> "Schedule":
         """Run the outermost loop on several threads, in chunks.
 
-        They have equal numbers of stored ``"entries"``, or of ``"rows"``: steps of the
-        loop.
+        They have equal numbers of stored ``"entries"``, of ``"rows"``, the steps of the
+        loop, or of both together, ``"merge"``, which splits rows between chunks.
         """
         loop = _index("parallelize", index)
         by = _text("parallelize", by).strip()

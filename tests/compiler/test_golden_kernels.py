@@ -23,9 +23,11 @@ KERNELS = {
     "mttkrp_csf": ("A[i,r] = T[i,j,k] * B[j,r] * C[k,r]", "csf dense dense", "dense"),
     "csr_to_csc": ("C[i,j] = A[i,j]", "csr", "csc"),
     "sum_rows_coo": ("y[i] = A[i,j]", "coo", "dense"),
+    "spmv_csr_merge": ("y[i] = A[i,j] * x[j]", "csr dense", "dense"),
     "spmm_csr_packed": ("C[i,j] = A[i,k] * B[k,j]", "csr dense", "dense"),
 }
 BY_HAND = {
+    "spmv_csr_merge": "unroll(j, 2).parallelize(i, merge)",
     "spmm_csr_packed": "split(i, 64).reorder(i_out i_in k j).tile(j, 16)"
     ".pack(B, i_in).unroll(k, 2).parallelize(i_out, rows)",
 }

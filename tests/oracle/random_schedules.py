@@ -9,6 +9,7 @@ import numpy as np
 from oracle_check import Question, plan_of
 
 from sparray.compiler.hand_schedule import Schedule
+from sparray.compiler.schedule.parallelize import CHUNKS
 from sparray.compiler.scheduler.steps import KernelStep
 from sparray.errors import DTypeError, ScheduleError, UnsupportedError
 
@@ -70,7 +71,7 @@ def _proposal(
         lambda: schedule.unroll(loop, int(rng.choice([2, 3, 4, 8]))),
         lambda: schedule.vectorize(loop),
         lambda: schedule.prefetch(loop, int(rng.choice([1, 8]))),
-        lambda: schedule.parallelize(loops[0], str(rng.choice(["rows", "entries"]))),
+        lambda: schedule.parallelize(loops[0], str(rng.choice(CHUNKS))),
         lambda: schedule.pack(str(rng.choice(tensors or ["A"])), loop),
     ]
     weights = np.array([4, 3, 3, 2, 2, 1, 1, 2, 4], float)

@@ -49,7 +49,7 @@ class Forall(Stmt):
     """The body for every value of an index.
 
     ``parallel`` splits the loop over threads, in ``chunks`` of equal numbers of stored
-    ``"entries"`` or of ``"rows"``;
+    ``"entries"``, of ``"rows"``, or of both together, ``"merge"``;
     ``vector`` asks for vector instructions; ``prefetch`` is how many positions ahead
     of a walked operand the rows that others have there are brought near (0: none);
     ``unroll`` is how many sums are kept side by side.

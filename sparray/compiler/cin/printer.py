@@ -108,8 +108,8 @@ def _head(statement: Forall | Tiles) -> str:
         sizes = ", ".join(map(str, statement.sizes))
         notes.append(f"tiles {statement.inner} of {sizes}")
     if statement.parallel:
-        by_rows = isinstance(statement, Forall) and statement.chunks == "rows"
-        notes.append("parallel by rows" if by_rows else "parallel")
+        chunks = statement.chunks if isinstance(statement, Forall) else "entries"
+        notes.append("parallel" if chunks == "entries" else f"parallel by {chunks}")
     if isinstance(statement, Forall) and statement.vector:
         notes.append("vector")
     if isinstance(statement, Forall) and statement.prefetch:

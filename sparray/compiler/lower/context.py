@@ -120,6 +120,9 @@ class Context:
         Memory of each dense workspace.
     tile_sizes : dict
         The largest size of each tile, by its inner index.
+    clamped : dict
+        The first and the last but one position, if not all, that a chunk may walk of an
+        operand's second level.
     absence : Absence
         What operands and workspaces are where they hold nothing; and the result, if
         that is a constant.
@@ -142,6 +145,7 @@ class Context:
     lists: dict[str, WorkspaceBuffers] = field(default_factory=dict)
     panels: dict[str, ir.Buffer] = field(default_factory=dict)
     tile_sizes: dict[str, int] = field(default_factory=dict)
+    clamped: dict[Access, tuple[ir.Expr, ir.Expr | None]] = field(default_factory=dict)
     chunk: ir.Expr = field(default_factory=lambda: literal(0))
 
     @property

@@ -20,6 +20,7 @@ from sparray.compiler.lower.append import (
 )
 from sparray.compiler.lower.blocks import BlocksOutput
 from sparray.compiler.lower.context import Context, Output, Phase, parameters
+from sparray.compiler.lower.merge_path import lower_merge_path
 from sparray.compiler.lower.output import InheritOutput, InsertOutput, PlaceOutput
 from sparray.compiler.lower.parallel import lower_parallel, task
 from sparray.compiler.lower.scope import Scope
@@ -95,7 +96,9 @@ def _lower_phase(
     scope = advance(start(accesses(problem.assignment.value), Scope()), ctx)
     ctx.tile_sizes.update(largest_tiles(statement))
     lists = list(buffered_workspaces(statement))
-    if isinstance(statement, Forall) and statement.parallel:
+    if isinstance(statement, Forall) and statement.chunks == "merge":
+        lower_merge_path(statement, scope, ctx)
+    elif isinstance(statement, Forall) and statement.parallel:
         lower_parallel(statement, scope, ctx, lists)
     else:
         with task(scope, ctx, iter(lists)) as inside:

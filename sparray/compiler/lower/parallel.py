@@ -43,6 +43,8 @@ __all__ = [
     "even_share",
     "lower_parallel",
     "task",
+    "team",
+    "work_of",
 ]
 
 CHUNKS_PER_THREAD = 8
@@ -107,7 +109,7 @@ def lower_parallel(
     else:
         total = extent_of(statement.index)
     driver = None if walked else _entries_below(statement, ctx)
-    threads, chunks = _team(total, _work(statement, total, driver, ctx), ctx)
+    threads, chunks = team(total, _work(statement, total, driver, ctx), ctx)
     if statement.chunks == "rows":
         driver = None
     with b.parallel("t", chunks, threads) as t:
@@ -238,6 +240,11 @@ def _step_of(loop: str, index: str) -> int | None:
     return None
 
 
+def work_of(statement: Forall, total: ir.Expr, ctx: Context) -> ir.Expr:
+    """Return about how often the innermost statement of a parallel loop runs."""
+    return _work(statement, total, _entries_below(statement, ctx), ctx)
+
+
 def _work(
     statement: Forall, total: ir.Expr, driver: _Driver | None, ctx: Context
 ) -> ir.Expr:
@@ -279,7 +286,7 @@ def _n_positions(access: Access, ctx: Context) -> ir.Expr:
     return count
 
 
-def _team(total: ir.Expr, work: ir.Expr, ctx: Context) -> tuple[ir.Var, ir.Var]:
+def team(total: ir.Expr, work: ir.Expr, ctx: Context) -> tuple[ir.Var, ir.Var]:
     """Declare how many threads and chunks the loop gets; one of each if it is tiny."""
     b = ctx.builder
     most = add(

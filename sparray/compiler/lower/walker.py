@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from sparray.compiler import names
 from sparray.compiler.index_notation.nodes import Access
 from sparray.compiler.loop_ir import nodes as ir
-from sparray.compiler.loop_ir.builder import add, literal
+from sparray.compiler.loop_ir.builder import add, literal, minimum
 from sparray.compiler.lower.access import walked_level
 from sparray.compiler.lower.context import Context
 from sparray.compiler.lower.scope import Place, Scope
@@ -101,4 +101,9 @@ def walker(access: Access, scope: Scope, ctx: Context) -> Walker:
     end = place.end if place.end is not None else add(place.begin, literal(1))
     bounds = level.positions(view, place.begin, end)
     ctx.builder.emit(*bounds.setup)
-    return LevelWalker(access, bounds.begin, bounds.end, place, level, view)
+    first, last = bounds.begin, bounds.end
+    if access in ctx.clamped and place.depth == 1:
+        lowest, highest = ctx.clamped[access]
+        first = ir.Binary("max", first, lowest, "int64")
+        last = last if highest is None else minimum(last, highest)
+    return LevelWalker(access, first, last, place, level, view)

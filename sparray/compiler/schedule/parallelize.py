@@ -7,7 +7,7 @@ from sparray.errors import ScheduleError
 
 __all__ = ["Parallelize", "CHUNKS"]
 
-CHUNKS = ("entries", "rows")
+CHUNKS = ("entries", "rows", "merge")
 """What chunks may have equal numbers of."""
 
 
@@ -17,13 +17,16 @@ class Parallelize:
 
     **Rewrite**: ``∀i s`` → ``∀i[parallel] s``, in chunks of equal stored entries where
     the loops walk the level below a located one; by rows, ``∀i s`` → ``∀i[parallel by
-    rows] s``, in chunks of equal numbers of steps.
+    rows] s``, in chunks of equal numbers of steps; by merge, ``∀i (out[i] = w where ∀j
+    w += t)`` → ``∀i[parallel by merge] (...)``, in chunks of equal numbers of entries
+    and steps together: entries of one ``i`` may be in several chunks, whose sums are
+    added in the order of the chunks, the same one in every run with as many threads.
 
     Attributes
     ----------
     index : str
         The outermost loop.
-    by : {"entries", "rows"}
+    by : {"entries", "rows", "merge"}
         What the chunks have equal numbers of.
     """
 

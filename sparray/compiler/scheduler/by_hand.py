@@ -18,6 +18,7 @@ from sparray.compiler.index_notation.simplify import accesses
 from sparray.compiler.levels import is_walked, level_index, n_levels
 from sparray.compiler.loop_ir.dtypes import computed_dtype
 from sparray.compiler.loop_ir.operators import operator
+from sparray.compiler.lower.merge_path import splits_rows
 from sparray.compiler.problem import Problem
 from sparray.compiler.schedule.accumulate import Accumulate
 from sparray.compiler.schedule.assemble import Assemble, Assembly
@@ -469,6 +470,17 @@ class _Making:
                 "parallelize: expected an outermost loop with one range, each step of "
                 f"which writes its own part of the result; {user.index(index)} is not "
                 "such a loop",
+                written,
+            )
+
+        if "merge" in written.arguments[1:] and (
+            candidate.choice.way is not Assembly.INSERT
+            or splits_rows(self.stages[-1], self.problem) is None
+        ):
+            self.fail(
+                "parallelize: expected a sum over the entries of each row of one "
+                "operand, dense below which they are stored, and nothing else in its "
+                "result, to split rows",
                 written,
             )
 
