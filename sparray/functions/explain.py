@@ -7,6 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from sparray.compiler.index_notation.printer import print_access, print_assignment
+from sparray.compiler.index_notation.program import Program
 from sparray.compiler.pipeline import CompiledPlan
 from sparray.compiler.problem import Problem
 from sparray.dispatch import (
@@ -39,7 +40,7 @@ from sparray.stored import Operand, dense_operand
 from sparray.view.labels import count_text
 from sparray.view.section import Section
 
-__all__ = ["explain", "explain_expression"]
+__all__ = ["explain", "explain_expression", "explain_program"]
 
 
 def explain(
@@ -56,7 +57,8 @@ def explain(
     Parameters
     ----------
     expression : str
-        An einsum string with ``operands``, or an assignment with ``named`` ones.
+        An einsum string with ``operands``, or an assignment with ``named`` ones; or
+        several, of which all but the last are computed, to know what they make.
     *operands : SparseArray, ndarray, SciPy or torch sparse array
         As for `einsum`.
     format : str or Format, optional
@@ -102,7 +104,12 @@ def explain(
             raise ScheduleError(
                 "schedule: expected one statement that it is for, got several"
             )
-        return _explain_program(expression, named, format, source, missing)
+        program = parsed_program(expression)
+        arrays: dict[str, Given] = {
+            name: as_operand(name, value) for name, value in named.items()
+        }
+        formats = output_formats(program, format)
+        return explain_program(program, arrays, formats, source=source, missing=missing)
     if "=" in expression:
         parsed = assignment_expression(expression, missing, by_hand)
         given = [
@@ -233,22 +240,36 @@ def _formats(
         yield "out is sparse: where no operand has an entry there is nothing to store"
 
 
-def _explain_program(
-    text: str,
-    named: Mapping[str, Any],
-    format: str | Format | None,
-    source: bool,
-    missing: str,
+def explain_program(
+    program: Program,
+    operands: Mapping[str, Given],
+    formats: Mapping[str, Format],
+    *,
+    source: bool = False,
+    missing: str = "zero",
 ) -> Explanation:
     """Say how several statements would be computed, one after the other.
 
+    Parameters
+    ----------
+    program : Program
+        The statements.
+    operands : mapping of str to SparseArray, Stored or ndarray
+        Each of its operands, by name.
+    formats : mapping of str to Format
+        Of results, where they are asked for.
+    source : bool
+        As for `explain`.
+    missing : {"zero", "fill"}
+        As for `explain`.
+
+    Notes
+    -----
     All but the last are computed, to know the sizes of what they make.
     """
-    program = parsed_program(text)
-    arrays: dict[str, Any] = {n: as_operand(n, value) for n, value in named.items()}
+    arrays = dict(operands)
     check_names(program, arrays)
-    formats = output_formats(program, format)
-    steps = program_steps(program, (), missing)
+    steps = program_steps(program, tuple(formats), missing)
     parts = []
     for number, step in enumerate(steps, 1):
         given = [arrays[name] for name in step.expression.tensors]

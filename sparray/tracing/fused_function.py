@@ -16,7 +16,7 @@ from sparray.sparse_array import SparseArray
 from sparray.tracing.evaluate import Evaluation, evaluation
 from sparray.tracing.graph import Source, View
 from sparray.tracing.guards import Guard, guards_of, hold
-from sparray.tracing.lazy_array import LazyArray, shape_reads
+from sparray.tracing.lazy_array import LazyArray, tracing
 from sparray.tracing.refusal import refusal
 from sparray.tracing.structure import flatten, unflatten
 
@@ -160,12 +160,15 @@ class FusedFunction:
         names = _leaf_names(self.traced_function, arguments.structure)
         args, kwargs = unflatten(arguments.structure, arguments.lazy_leaves(names))
         noted: set[str] = set()
-        active = shape_reads.__dict__.setdefault("active", [])
+        active = tracing.__dict__.setdefault("active", [])
         active.append(noted)
+        before = tracing.__dict__.get("exact", False)
+        tracing.exact = self._missing == "fill"
         try:
             returned = self.traced_function(*args, **kwargs)
         finally:
             active.pop()
+            tracing.exact = before
         leaves, structure = flatten(returned)
         views = [leaf for leaf in leaves if isinstance(leaf, LazyArray)]
         numbers = iter(range(len(views)))

@@ -57,6 +57,8 @@ class Computed:
         Its right side; the tensors in it are numbers of ``reads``.
     reads : tuple of Tensor
         What it reads.
+    choice : tuple of View and float, or None
+        A condition of the same shape, and what the tensor is where that is false.
     """
 
     shape: tuple[int, ...]
@@ -64,6 +66,7 @@ class Computed:
     indices: tuple[str, ...]
     value: Expr
     reads: "tuple[Tensor, ...]"
+    choice: "tuple[View, float] | None" = None
 
 
 Tensor = Source | Computed

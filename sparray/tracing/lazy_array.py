@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sparray.functions.einsum import Operand
     from sparray.functions.explanation import Explanation
 
-__all__ = ["LazyArray", "as_view", "lazy", "shape_reads"]
+__all__ = ["LazyArray", "as_view", "lazy", "tracing"]
 
 _COMPUTE = (
     "expected code that does not depend on values, which are not known when it is "
@@ -47,8 +47,9 @@ _UNARY = {
 }
 _VALUES = ("bool", "float", "int", "complex", "index", "iter", "contains")
 
-# The sets that note whether traced code asked for an extent, innermost last.
-shape_reads = threading.local()
+# `active`: the sets that note whether traced code asked for an extent, innermost last;
+# `exact`: whether that code means `missing="fill"`.
+tracing = threading.local()
 
 
 class LazyArray:
@@ -88,7 +89,7 @@ class LazyArray:
     @property
     def shape(self) -> tuple[int, ...]:
         """Extent of each dimension."""
-        for noted in getattr(shape_reads, "active", ()):
+        for noted in getattr(tracing, "active", ()):
             noted.add("shape")
         return self._view.shape
 
@@ -438,7 +439,8 @@ def applied(op: str, *operands: Any) -> Any:
     given = [view for view in views if view is not None]
     if len(given) < len(views):
         return NotImplemented
-    return LazyArray(operations.apply(op, *given))
+    exact = getattr(tracing, "exact", False)
+    return LazyArray(operations.apply(op, *given, exact=exact))
 
 
 def _matmul(left: Any, right: Any) -> Any:

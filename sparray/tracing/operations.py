@@ -17,7 +17,8 @@ from sparray.compiler.index_notation.nodes import (
 from sparray.compiler.index_notation.traversal import children
 from sparray.compiler.loop_ir.dtypes import weakly_promoted
 from sparray.errors import DTypeError, ShapeError
-from sparray.tracing.graph import Source, View, Writer
+from sparray.tracing.choices import kept_choice, stated_choice
+from sparray.tracing.graph import Computed, Source, View, Writer
 
 __all__ = [
     "Number",
@@ -44,8 +45,28 @@ def is_number(value: Any) -> bool:
     return type(value) in (bool, int, float, complex)
 
 
-def apply(op: str, *operands: View | Number) -> View:
-    """Apply a row of the operator table, with NumPy's broadcasting."""
+def apply(op: str, *operands: View | Number, exact: bool = False) -> View:
+    """Apply a row of the operator table, with NumPy's broadcasting.
+
+    ``exact`` says that infinities end no sum; see `sparray.tracing.choices`.
+    """
+    made = _applied(op, *operands)
+    if exact or made.tensor.dtype.kind != "f":
+        return made
+    choice = None
+    if op == "where":
+        choice = stated_choice(operands, made.shape)
+    else:
+        kept = kept_choice(op, operands, made.shape)
+        if kept is not None:
+            made = _applied("where", kept[0], made, kept[1])
+            choice = kept if np.isinf(kept[1]) else None
+    if choice is not None and isinstance(made.tensor, Computed) and made.is_whole:
+        made.tensor.choice = choice
+    return made
+
+
+def _applied(op: str, *operands: View | Number) -> View:
     if op == "pow" and type(operands[1]) is int and operands[1] == 2:
         op, operands = "square", operands[:1]
     views = [x for x in operands if isinstance(x, View)]

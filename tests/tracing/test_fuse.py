@@ -358,3 +358,55 @@ def test_a_program_is_explained():
         V=V,
     )
     assert text.count("decisions\n") >= 4 and "sum(k, A[i,k] * B[k,j])" in text
+
+
+def masked_attention(q, k, v, mask):
+    s = np.where(mask, q @ k.T / np.sqrt(3.0), -np.inf)
+    e = np.exp(s - s.max(axis=1, keepdims=True))
+    return (e / e.sum(axis=1, keepdims=True)) @ v
+
+
+def test_a_softmax_over_a_mask_has_entries_where_the_mask_has(made):
+    q, k, v = (RNG.random((N, 3)) for _ in range(3))
+    mask = MASK.todense() != 0
+    wanted = masked_attention(q, k, v, mask)
+    fused = sp.fuse(masked_attention)
+    np.testing.assert_allclose(fused(q, k, v, mask), wanted)
+    del made[:]
+    np.testing.assert_allclose(fused(q, k, v, sp.array(mask, "csr")), wanted)
+    assert max(made) <= 3 * N
+    # A row without entries has no weights, where NumPy has 0 / 0.
+    mask[2] = False
+    found = fused(q, k, v, sp.array(mask, "csr"))
+    assert not found[2].any()
+    rest = np.arange(N) != 2
+    np.testing.assert_allclose(found[rest], wanted[rest])
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, c: 1 - np.where(c, x, -np.inf),
+        lambda x, c: np.where(c, x, np.inf) + x,
+        lambda x, c: -np.where(c, x, np.inf) - x,
+        lambda x, c: np.abs(np.where(c, x, -np.inf)) + 1,
+        lambda x, c: np.exp(np.where(c, x, -np.inf)) * x,
+        lambda x, c: np.sqrt(np.where(c, x, -np.inf)),
+        lambda x, c: np.isinf(np.where(c, x, -np.inf) + 2),
+        lambda x, c: np.where(c, x, -np.inf) - np.where(c.T.T, x, 2),
+        lambda x, c: (np.where(c, x, -np.inf).T - x.T).T + x,
+        lambda x, c: np.where(c[:, :, None], x[:, :, None], -np.inf) + x[:, None],
+        lambda x, c: np.where(c, x, np.inf) - np.where(c, x, np.inf),
+    ],
+)
+@pytest.mark.parametrize("missing", ["zero", "fill"])
+def test_infinite_choices_are_those_of_numpy(function, missing):
+    x = RNG.integers(1, 9, (3, 3)).astype("float64")
+    c = np.array([[1, 0, 1], [0, 0, 1], [1, 1, 1]], bool)
+    with np.errstate(all="ignore"):
+        wanted = function(x, c)
+    for mask in (c, sp.array(c, "csr")):
+        found = sp.fuse(function, missing=missing)(x, mask)
+        if isinstance(found, sp.SparseArray):
+            found = found.todense()
+        np.testing.assert_allclose(found, wanted)
