@@ -1,32 +1,30 @@
 """Sparse arrays whose format is a list of levels, with kernels compiled to fit.
 
-Importing this loads neither torch nor Cython.
+Importing this loads next to nothing: what a name stands for is loaded when it is first
+used (Scientific Python's SPEC 1, lazy loading of submodules and functions).
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from sparray._kernels.memory import release_memory
-from sparray._kernels.threads import num_threads, set_num_threads
-from sparray.convert import (
-    array,
-    from_buffers,
-    from_coords,
-    from_scipy,
-    from_torch,
-)
-from sparray.formats.format import Format
-from sparray.functions.einsum import compute, einsum
-from sparray.reductions import sum_over as sum
-from sparray.sparse_array import SparseArray
-
 if TYPE_CHECKING:
     from sparray import io
+    from sparray._kernels.memory import release_memory
+    from sparray._kernels.threads import num_threads, set_num_threads
+    from sparray.convert import (
+        array,
+        from_buffers,
+        from_coords,
+        from_scipy,
+        from_torch,
+    )
+    from sparray.formats.format import Format
     from sparray.functions.autotune import Tuning, autotune
     from sparray.functions.compile import (
         Kernel,
         compile,
     )
+    from sparray.functions.einsum import compute, einsum
     from sparray.functions.elementwise import (
         abs,
         acos,
@@ -103,6 +101,8 @@ if TYPE_CHECKING:
     from sparray.functions.infer_format import infer_format
     from sparray.functions.schedule import Schedule, schedule
     from sparray.io.kinds import load, save
+    from sparray.reductions import sum_over as sum
+    from sparray.sparse_array import SparseArray
     from sparray.tracing.fused_function import FusedFunction, fuse
     from sparray.tracing.lazy_array import LazyArray, lazy
     from sparray.view.draw import draw
@@ -213,8 +213,21 @@ __all__ = [
 
 __version__ = "0.1.0"
 
-# These bring in the whole compiler, which a warm call does not need.
-_LAZY = {
+# Where the names are that are not functions of each element.
+_MODULES = {
+    "Format": "sparray.formats.format",
+    "SparseArray": "sparray.sparse_array",
+    "array": "sparray.convert",
+    "compute": "sparray.functions.einsum",
+    "einsum": "sparray.functions.einsum",
+    "from_buffers": "sparray.convert",
+    "from_coords": "sparray.convert",
+    "from_scipy": "sparray.convert",
+    "from_torch": "sparray.convert",
+    "num_threads": "sparray._kernels.threads",
+    "release_memory": "sparray._kernels.memory",
+    "set_num_threads": "sparray._kernels.threads",
+    "sum": "sparray.reductions",
     "FusedFunction": "sparray.tracing.fused_function",
     "LazyArray": "sparray.tracing.lazy_array",
     "fuse": "sparray.tracing.fused_function",
@@ -235,14 +248,17 @@ _LAZY = {
 }
 
 
+_INNER_NAMES = {"sum": "sum_over"}
+
+
 def __getattr__(name: str) -> Any:
     if name == "io":
         return import_module("sparray.io")
-    if name in __all__:
-        # What is neither here nor in the table is a function of each element.
-        module = _LAZY.get(name, "sparray.functions.elementwise")
-        return getattr(import_module(module), name)
-    raise AttributeError(f"module 'sparray' has no attribute {name!r}")
+    if name not in __all__:
+        raise AttributeError(f"module 'sparray' has no attribute {name!r}")
+    module = import_module(_MODULES.get(name, "sparray.functions.elementwise"))
+    found = globals()[name] = getattr(module, _INNER_NAMES.get(name, name))
+    return found
 
 
 def __dir__() -> list[str]:
