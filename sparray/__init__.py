@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from sparray import io
     from sparray._kernels.memory import release_memory
     from sparray._kernels.threads import num_threads, set_num_threads
+    from sparray.compiler.index_notation.monoid import Monoid
+    from sparray.compiler.index_notation.semiring import Semiring
     from sparray.convert import (
         array,
         from_buffers,
@@ -114,7 +116,9 @@ __all__ = [
     "FusedFunction",
     "Kernel",
     "LazyArray",
+    "Monoid",
     "Schedule",
+    "Semiring",
     "SparseArray",
     "Tuning",
     "abs",
@@ -234,6 +238,8 @@ _MODULES = {
     "lazy": "sparray.tracing.lazy_array",
     "Explanation": "sparray.functions.explanation",
     "Kernel": "sparray.functions.compile",
+    "Monoid": "sparray.compiler.index_notation.monoid",
+    "Semiring": "sparray.compiler.index_notation.semiring",
     "Schedule": "sparray.functions.schedule",
     "Tuning": "sparray.functions.autotune",
     "autotune": "sparray.functions.autotune",

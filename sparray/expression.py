@@ -11,6 +11,7 @@ from sparray.errors import ExpressionError, ShapeError
 if TYPE_CHECKING:
     from sparray.compiler.hand_schedule import Schedule
     from sparray.compiler.index_notation.nodes import Access, Assignment
+    from sparray.compiler.index_notation.semiring import Semiring
     from sparray.compiler.scheduler.by_hand import ByHand
     from sparray.compiler.scheduler.user_names import UserNames
 
@@ -47,6 +48,8 @@ class Expression:
         the other factor is, or what IEEE arithmetic makes of it.
     schedule : Schedule or None
         What the user demands of the kernel; None leaves all to the scheduler.
+    semiring : Semiring or None
+        Whose operators the assignment has; None for ordinary sums and products.
     index_names : tuple of (str, str)
         Each canonical index and the user's name of it.
     target : str
@@ -61,6 +64,7 @@ class Expression:
     schedule: "Schedule | None" = None
     index_names: tuple[tuple[str, str], ...] = ()
     target: str = names.OUTPUT
+    semiring: "Semiring | None" = None
 
     @cached_property
     def user_names(self) -> "UserNames":
@@ -155,27 +159,35 @@ def einsum_expression(
     n_operands: int,
     missing: str = "zero",
     schedule: "Schedule | None" = None,
+    semiring: "Semiring | None" = None,
 ) -> Expression:
     """Return the expression of an einsum string."""
     # Imported when there is something to parse: `import sparray` is to be quick.
     from sparray.compiler.index_notation.einsum import parse_einsum
 
     stated = parse_einsum(subscripts, n_operands)
-    return _expression(subscripts, stated, missing, schedule)
+    return _expression(subscripts, stated, missing, schedule, semiring)
 
 
 @lru_cache(maxsize=4096)
 def assignment_expression(
-    text: str, missing: str = "zero", schedule: "Schedule | None" = None
+    text: str,
+    missing: str = "zero",
+    schedule: "Schedule | None" = None,
+    semiring: "Semiring | None" = None,
 ) -> Expression:
     """Return the expression of ``"C[i,j] = A[i,k] * B[k,j]"``."""
     from sparray.compiler.index_notation.parser import parse_assignment
 
-    return _expression(text, parse_assignment(text), missing, schedule)
+    return _expression(text, parse_assignment(text), missing, schedule, semiring)
 
 
 def _expression(
-    text: str, stated: "Assignment", missing: str, schedule: "Schedule | None"
+    text: str,
+    stated: "Assignment",
+    missing: str,
+    schedule: "Schedule | None",
+    semiring: "Semiring | None",
 ) -> Expression:
     from sparray.compiler.index_notation.canonical import (
         canonicalize,
@@ -186,6 +198,8 @@ def _expression(
     if missing not in ("zero", "fill"):
         raise ExpressionError(f"missing: expected 'zero' or 'fill', got {missing!r}")
     verify(stated)
+    if semiring is not None:
+        stated = _over_semiring(text, stated, missing, semiring)
     renamed, renaming = canonicalize(stated)
     users = {canonical: user for user, canonical in renaming.tensors.items()}
     assignment, reads = separate_accesses(renamed)
@@ -202,5 +216,26 @@ def _expression(
     )
     target = users[names.OUTPUT]
     return Expression(
-        text, assignment, tensors, operands, missing, schedule, index_names, target
+        text,
+        assignment,
+        tensors,
+        operands,
+        missing,
+        schedule,
+        index_names,
+        target,
+        semiring,
     )
+
+
+def _over_semiring(
+    text: str, stated: "Assignment", missing: str, semiring: "Semiring"
+) -> "Assignment":
+    from sparray.compiler.index_notation.semiring import over_semiring
+
+    if missing != "zero":
+        raise ExpressionError(
+            "missing: expected 'zero' over a semiring, whose zero is what is not "
+            f"stored, got {missing!r}"
+        )
+    return over_semiring(stated, semiring, text)

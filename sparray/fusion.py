@@ -214,7 +214,7 @@ def _groups(
 def _is_nothing(expr: Expr, inside: Sequence[Access], absence: Absence) -> bool:
     """Tell whether there is nothing to compute where no operand has an entry."""
     if isinstance(expr, Reduce):
-        if operator(expr.op).identity != 0:
+        if operator(expr.op).identity != 0 or operator(expr.op).definition is not None:
             return False
         expr = expr.operand
     value, reductions = split_reductions(expr)

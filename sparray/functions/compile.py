@@ -8,9 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from sparray._kernels.targets import host_target
+from sparray.compiler.absence import fill_of
 from sparray.compiler.cin.printer import print_statement
 from sparray.compiler.index_notation.dtypes import result_dtype
 from sparray.compiler.index_notation.printer import print_assignment
+from sparray.compiler.index_notation.semiring import Semiring, as_semiring
 from sparray.compiler.pipeline import KernelSpec, compile_problem
 from sparray.compiler.problem import Problem, TensorSpec, result_spec
 from sparray.compiler.scheduler.output_format import infer_format
@@ -26,6 +28,7 @@ from sparray.functions.einsum import Operand, as_operand
 from sparray.functions.schedule import Schedule, as_schedule
 from sparray.fusion import Fusion, fuse_indices
 from sparray.planning import operand_specs
+from sparray.readings import Given, read_operands
 from sparray.results import wrap_result
 from sparray.sparse_array import SparseArray
 from sparray.stored import IndexWidthError, Stored, dense_operand
@@ -72,9 +75,9 @@ class Kernel:
                 if isinstance(operand, np.ndarray):
                     operand = operand.astype(spec.dtype, copy=False)
             made.append(_fitting(operand, spec))
-        return wrap_result(self._run(made), SparseArray)
+        return wrap_result(self._run(read_operands(self.expression, made)), SparseArray)
 
-    def _run(self, operands: Sequence[Operand]) -> Stored:
+    def _run(self, operands: Sequence[Given]) -> Stored:
         """Run the kernels that are shown, if they are for such operands."""
         format = self.problem.output.format
         stored = [
@@ -151,6 +154,7 @@ def compile(
     dtype: npt.DTypeLike = "float64",
     index_dtype: str = "int32",
     schedule: Schedule | str | None = None,
+    semiring: Semiring | str | None = None,
     **formats: str | Format,
 ) -> Kernel:
     """Compile an assignment for operands of given formats, without any operand.
@@ -165,6 +169,8 @@ def compile(
         Of every sparse operand's ``pos`` and ``crd``.
     schedule : Schedule or str, optional
         By hand; see `sparray.schedule`.
+    semiring : str or Semiring, optional
+        As for `sparray.einsum`.
     **formats : str or Format
         The format of each operand (dense where not given), and of the result (inferred
         where not given).
@@ -188,7 +194,10 @@ def compile(
     >>> kernel.schedule
     'reorder(i j).unroll(j, 4).parallelize(i).assemble(insert)'
     """
-    parsed = assignment_expression(expression, schedule=as_schedule(schedule))
+    over = as_semiring(semiring)
+    parsed = assignment_expression(
+        expression, schedule=as_schedule(schedule), semiring=over
+    )
     stated = expression.partition("=")[0].partition("[")[0].strip()
     unknown = [n for n in formats if n not in (*parsed.tensors, stated)]
     if unknown:
@@ -202,7 +211,11 @@ def compile(
         (
             operand,
             _spec(
-                formats.get(parsed.tensors[number]), reads[operand], name, index_dtype
+                formats.get(parsed.tensors[number]),
+                reads[operand],
+                name,
+                index_dtype,
+                over,
             ),
         )
         for operand, number in parsed.operands
@@ -249,9 +262,14 @@ def _fused_problem(fusion: Fusion, problem: Problem) -> Problem:
 
 
 def _spec(
-    format: str | Format | None, ndim: int, dtype: str, index_dtype: str
+    format: str | Format | None,
+    ndim: int,
+    dtype: str,
+    index_dtype: str,
+    semiring: Semiring | None = None,
 ) -> TensorSpec:
     made = as_format("dense" if format is None else format, ndim)
     if any(level.roles for level in made.levels):
-        return TensorSpec(made, dtype, index_dtype)
+        zero = 0 if semiring is None else semiring.zero_of(dtype)
+        return TensorSpec(made, dtype, index_dtype, fill_of(zero))
     return TensorSpec(made, dtype)

@@ -23,11 +23,13 @@ from sparray.programs import (
     output_formats,
     parsed_program,
 )
+from sparray.readings import read_operands
 from sparray.results import wrap_result
 from sparray.sparse_array import SparseArray
 
 if TYPE_CHECKING:
     from sparray.compiler.hand_schedule import Schedule
+    from sparray.compiler.index_notation.semiring import Semiring
 
 __all__ = ["as_operand", "compute", "einsum", "operands_by_name"]
 
@@ -62,6 +64,7 @@ def einsum(
     format: str | Format | None = None,
     missing: Literal["zero", "fill"] = "zero",
     schedule: "Schedule | str | None" = None,
+    semiring: "Semiring | str | None" = None,
 ) -> Operand:
     """Compute an einsum over arrays of any formats as one fused kernel.
 
@@ -80,6 +83,10 @@ def einsum(
         ``0 * nan`` being NaN, for which every entry of a dense factor is visited.
     schedule : Schedule or str, optional
         Of the kernel, by hand; see `sparray.schedule`.
+    semiring : str or Semiring, optional
+        What ``+``, ``*`` and sums mean: ``"min_plus"``, ``"max_plus"``, ``"or_and"``,
+        ... What sparse operands with fill value 0 do not store is its zero, the
+        identity of its addition.
 
     Returns
     -------
@@ -117,11 +124,10 @@ def einsum(
             )
             return made
     by_hand = None if schedule is None else _schedule(schedule)
-    expression = einsum_expression(subscripts, len(operands), missing, by_hand)
+    over = None if semiring is None else _semiring(semiring)
+    expression = einsum_expression(subscripts, len(operands), missing, by_hand, over)
     given = [as_operand(f"operands[{n}]", value) for n, value in enumerate(operands)]
-    return wrap_result(
-        evaluate_expression(expression, given, _format(expression, format)), SparseArray
-    )
+    return _evaluated(expression, given, format)
 
 
 def compute(
@@ -131,6 +137,7 @@ def compute(
     missing: Literal["zero", "fill"] = "zero",
     outputs: Sequence[str] | None = None,
     schedule: "Schedule | str | None" = None,
+    semiring: "Semiring | str | None" = None,
     **operands: Any,
 ) -> Operand | tuple[Operand, ...]:
     """Compute an assignment in index notation as one fused kernel; or several of them.
@@ -149,6 +156,8 @@ def compute(
         Which tensors to return; the last statement's by default.
     schedule : Schedule or str, optional
         As for `einsum`.
+    semiring : str or Semiring, optional
+        As for `einsum`; of a single statement.
     **operands
         Each tensor that is read and not assigned, by name.
 
@@ -182,14 +191,26 @@ def compute(
                 "schedule: expected a single statement, whose kernel it is for, got "
                 f"several\n  expression: {expression}\n  schedule:   {by_hand}"
             )
+        if semiring is not None:
+            raise ExpressionError(
+                "semiring: expected a single statement, got several\n  expression: "
+                f"{expression}"
+            )
         return _compute_program(expression, operands, outputs, format, missing)
-    parsed = assignment_expression(expression, missing, by_hand)
+    over = None if semiring is None else _semiring(semiring)
+    parsed = assignment_expression(expression, missing, by_hand, over)
     given = [
         as_operand(name, value) for name, value in operands_by_name(parsed, operands)
     ]
-    return wrap_result(
-        evaluate_expression(parsed, given, _format(parsed, format)), SparseArray
-    )
+    return _evaluated(parsed, given, format)
+
+
+def _evaluated(
+    expression: Expression, given: list[Operand], format: str | Format | None
+) -> Operand:
+    read = read_operands(expression, given)
+    stored = evaluate_expression(expression, read, _format(expression, format))
+    return wrap_result(stored, SparseArray)
 
 
 def _compute_program(
@@ -227,6 +248,12 @@ def _schedule(given: "Schedule | str") -> "Schedule | None":
     from sparray.functions.schedule import as_schedule
 
     return as_schedule(given)
+
+
+def _semiring(given: "Semiring | str") -> "Semiring | None":
+    from sparray.compiler.index_notation.semiring import as_semiring
+
+    return as_semiring(given)
 
 
 def _format(expression: Expression, format: str | Format | None) -> Format | None:

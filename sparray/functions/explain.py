@@ -8,6 +8,7 @@ import numpy as np
 
 from sparray.compiler.index_notation.printer import print_access, print_assignment
 from sparray.compiler.index_notation.program import Program
+from sparray.compiler.index_notation.semiring import Semiring, as_semiring
 from sparray.compiler.pipeline import CompiledPlan
 from sparray.compiler.problem import Problem
 from sparray.dispatch import (
@@ -16,7 +17,7 @@ from sparray.dispatch import (
     evaluate_expression,
     fused_runner,
 )
-from sparray.errors import ScheduleError
+from sparray.errors import ExpressionError, ScheduleError
 from sparray.expression import (
     Expression,
     assignment_expression,
@@ -36,6 +37,7 @@ from sparray.programs import (
     parsed_program,
     program_steps,
 )
+from sparray.readings import read_operands
 from sparray.stored import Operand, dense_operand
 from sparray.view.labels import count_text
 from sparray.view.section import Section
@@ -50,6 +52,7 @@ def explain(
     source: bool = False,
     missing: Literal["zero", "fill"] = "zero",
     schedule: Schedule | str | None = None,
+    semiring: Semiring | str | None = None,
     **named: Any,
 ) -> Explanation:
     """Say how an expression would be computed for given operands.
@@ -69,6 +72,8 @@ def explain(
     missing : {"zero", "fill"}
         As for `einsum`.
     schedule : Schedule or str, optional
+        As for `einsum`.
+    semiring : str or Semiring, optional
         As for `einsum`.
     **named
         As for `compute`.
@@ -98,12 +103,14 @@ def explain(
       out[i] = sum(j, A[i,j] * B[j])
     ...
     """
-    by_hand = as_schedule(schedule)
+    by_hand, over = as_schedule(schedule), as_semiring(semiring)
     if is_program(expression):
         if schedule is not None:
             raise ScheduleError(
                 "schedule: expected one statement that it is for, got several"
             )
+        if semiring is not None:
+            raise ExpressionError("semiring: expected one statement, got several")
         program = parsed_program(expression)
         arrays: dict[str, Given] = {
             name: as_operand(name, value) for name, value in named.items()
@@ -111,12 +118,12 @@ def explain(
         formats = output_formats(program, format)
         return explain_program(program, arrays, formats, source=source, missing=missing)
     if "=" in expression:
-        parsed = assignment_expression(expression, missing, by_hand)
+        parsed = assignment_expression(expression, missing, by_hand, over)
         given = [
             as_operand(name, named[name]) for name in parsed.tensors if name in named
         ]
     else:
-        parsed = einsum_expression(expression, len(operands), missing, by_hand)
+        parsed = einsum_expression(expression, len(operands), missing, by_hand, over)
         given = [as_operand(f"operands[{n}]", x) for n, x in enumerate(operands)]
     wanted = None
     if format is not None:
@@ -133,7 +140,7 @@ def explain_expression(
     """Say how an expression would be computed; see `explain`."""
     stored = [
         dense_operand(operand) if isinstance(operand, np.ndarray) else operand
-        for operand in operands
+        for operand in read_operands(expression, operands)
     ]
     fusions, final, compiled = _road(expression, stored, format)
     build = partial(_sections, expression, format, fusions, final, compiled)

@@ -5,6 +5,7 @@ from choice_problems import where_question
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle_check import check_dispatch, check_stages, refusal
+from semiring_problems import semiring_question
 
 
 @settings(max_examples=20)
@@ -23,3 +24,21 @@ def test_choices_many(seed):
 def test_compiled_choices():
     answers = [refusal(where_question(s), check_dispatch) for s in range(200, 203)]
     assert answers.count(None) > 1
+
+
+@settings(max_examples=30)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_semirings(seed):
+    refusal(semiring_question(seed), check_stages)
+
+
+@pytest.mark.slow
+@settings(max_examples=500)
+@given(seed=st.integers(0, 2**63 - 1))
+def test_semirings_many(seed):
+    refusal(semiring_question(seed), check_stages)
+
+
+def test_compiled_semirings():
+    answers = [refusal(semiring_question(s), check_dispatch) for s in range(300, 304)]
+    assert answers.count(None) > 2

@@ -22,6 +22,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "sparray.filler",
         "sparray.dispatch",
         "sparray.programs",
+        "sparray.readings",
     ),
     (
         "sparray.results",

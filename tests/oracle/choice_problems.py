@@ -20,6 +20,11 @@ __all__ = ["where_question"]
 class _Chooser(_Maker):
     """Makes expressions in which some factors are choices."""
 
+    def access(self, indices: tuple[str, ...]) -> str:
+        if len(self.names) == 8:
+            return self.access_again(str(self.rng.choice(self.names)))
+        return super().access(indices)
+
     def factor(self, depth: int, among: str) -> str:
         if not depth or self.rng.random() < 0.4 or len(self.names) > 3:
             return super().factor(depth, among)

@@ -25,7 +25,7 @@ from sparray.compiler.index_notation.nodes import (
     Reduce,
 )
 from sparray.compiler.index_notation.verify import index_extents
-from sparray.compiler.loop_ir.operators import operator
+from sparray.compiler.loop_ir.operators import Extreme, operator
 
 __all__ = ["reference_answer"]
 
@@ -97,6 +97,8 @@ class _Reference:
                 annihilator = row.left_annihilator
             if annihilator is None:
                 continue
+            if isinstance(annihilator, Extreme):
+                annihilator = annihilator.of(np.asarray(result).dtype)
             truth = np.asarray(value).astype(bool) if row.result == "bool" else value
             ends = fixed & (np.asarray(truth) == annihilator)
             if is_weak(result):
@@ -110,7 +112,10 @@ class _Reference:
         operand = self.answer(expr.operand)
         result = self._reduce(expr.op, expr.indices, operand.value, operand.indices)
         identity = reduction_identity(expr.op, result.value.dtype)
-        same = operand.literal & (np.asarray(operand.value) == identity)
+        value = np.asarray(operand.value)
+        if operator(expr.op).result == "bool":
+            value = value.astype(bool)
+        same = operand.literal & (value == identity)
         alone = self._reduce("and", expr.indices, same, operand.indices)
         kept = align(alone, result.indices)
         return _Answer(result.value, kept, kept, result.indices)

@@ -16,7 +16,7 @@ from sparray.compiler.cin.nodes import (
 )
 from sparray.compiler.cin.printer import print_statement
 from sparray.compiler.index_notation.traversal import accesses, contains_reduce
-from sparray.compiler.loop_ir.operators import reductions
+from sparray.compiler.loop_ir.operators import can_reduce
 from sparray.compiler.names import Block, completed, derived
 from sparray.errors import InternalError
 
@@ -99,7 +99,7 @@ def _verify(statement: Stmt, scope: _Scope) -> None:
 @_verify.register
 def _(statement: Assign, scope: _Scope) -> None:
     target = statement.target
-    if statement.op is not None and statement.op not in reductions():
+    if statement.op is not None and not can_reduce(statement.op):
         raise InternalError(f"operator {statement.op!r} cannot reduce")
     if contains_reduce(statement.value):
         raise InternalError("expected no Reduce in CIN")

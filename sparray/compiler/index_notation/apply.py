@@ -4,12 +4,13 @@ A Python scalar is *weak*: it takes the dtype of what it meets, as in NumPy 2, a
 an operator on weak scalars alone gives a weak scalar.
 """
 
+import functools
 from typing import Any
 
 import numpy as np
 
-from sparray.compiler.loop_ir.dtypes import dtype_kind, numpy_dtype
-from sparray.compiler.loop_ir.operators import operator
+from sparray.compiler.loop_ir.dtypes import numpy_dtype
+from sparray.compiler.loop_ir.operators import Extreme, operator
 from sparray.errors import DTypeError
 
 __all__ = ["apply_operator", "is_weak", "reduce_axes", "reduction_identity"]
@@ -88,20 +89,10 @@ def reduction_identity(op: str, dtype: Any) -> Any:
         smallest value (infinities for floats). It is also the reduction of nothing.
     """
     made = numpy_dtype(dtype)
-    kind = dtype_kind(made)
-    row = operator(op)
-    if row.identity is not None:
-        return np.asarray(row.identity, dtype=made)[()]
-    sign = {"min": 1, "max": -1}[op]
-    if kind in "fc":
-        infinity = sign * np.inf
-        value: Any = complex(infinity, infinity) if kind == "c" else infinity
-    elif kind == "b":
-        value = sign > 0
-    else:
-        limits = np.iinfo(made)
-        value = limits.max if sign > 0 else limits.min
-    return np.asarray(value, dtype=made)[()]
+    identity = operator(op).identity
+    if isinstance(identity, Extreme):
+        return identity.of(made)
+    return np.asarray(identity, dtype=made)[()]
 
 
 def reduce_axes(op: str, array: Any, axes: tuple[int, ...]) -> Any:
@@ -127,6 +118,11 @@ def reduce_axes(op: str, array: Any, axes: tuple[int, ...]) -> Any:
     if any(array.shape[axis] == 0 for axis in axes):
         kept = [n for axis, n in enumerate(array.shape) if axis not in axes]
         return np.full(kept, reduction_identity(op, array.dtype), dtype=array.dtype)
-    ufunc: Any = row.evaluate
     with np.errstate(all="ignore"):
-        return np.asarray(ufunc.reduce(array, axis=axes, dtype=array.dtype))
+        if isinstance(row.evaluate, np.ufunc):
+            reduced = row.evaluate.reduce(array, axis=axes, dtype=array.dtype)
+            return np.asarray(reduced)
+        for axis in sorted(axes, reverse=True):
+            parts = [np.take(array, n, axis) for n in range(array.shape[axis])]
+            array = np.asarray(functools.reduce(row.evaluate, parts))
+        return array

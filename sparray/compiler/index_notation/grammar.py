@@ -4,7 +4,12 @@ The parser and the printer both read these tables, so what one prints the other
 understands.
 """
 
-from sparray.compiler.loop_ir.operators import OPERATORS, Operator
+from sparray.compiler.loop_ir.operators import (
+    OPERATORS,
+    Operator,
+    can_reduce,
+    is_operator,
+)
 
 __all__ = [
     "CONSTANTS",
@@ -15,6 +20,7 @@ __all__ = [
     "RIGHT_ASSOCIATIVE",
     "is_comparison",
     "is_function",
+    "reduction_operator",
 ]
 
 INFIX: dict[str, Operator] = {
@@ -58,4 +64,15 @@ def is_comparison(row: Operator) -> bool:
 
 def is_function(name: str) -> bool:
     """Tell whether a name followed by a parenthesis is a function or a reduction."""
-    return name in OPERATORS or name in REDUCTIONS or name == "complex"
+    return is_operator(name) or name in REDUCTIONS or name == "complex"
+
+
+def reduction_operator(word: str) -> str | None:
+    """Return the operator that a word reduces by; None if it does not.
+
+    An operator that is not in the table reduces by its own name.
+    """
+    if word in REDUCTIONS:
+        return REDUCTIONS[word]
+    defined = is_operator(word) and word not in OPERATORS
+    return word if defined and can_reduce(word) else None

@@ -16,10 +16,10 @@ from sparray.compiler.index_notation.grammar import (
     CONSTANTS,
     INFIX,
     PREFIX,
-    REDUCTIONS,
     RIGHT_ASSOCIATIVE,
     is_comparison,
     is_function,
+    reduction_operator,
 )
 from sparray.compiler.index_notation.nodes import (
     Access,
@@ -36,7 +36,7 @@ from sparray.compiler.index_notation.tokenizer import (
     tokenize,
 )
 from sparray.compiler.index_notation.traversal import depth, free_indices
-from sparray.compiler.loop_ir.operators import OPERATORS
+from sparray.compiler.loop_ir.operators import OPERATORS, is_operator, operator
 from sparray.errors import ExpressionError
 
 __all__ = ["MAX_DEPTH", "parse_assignment", "sum_missing_indices"]
@@ -261,12 +261,13 @@ class _Parser:
                 f"brackets: {name.text}[i,j]"
             )
             raise self.error(message, name)
-        if name.text in REDUCTIONS and self.is_reduction(name.text):
-            return self.reduction(REDUCTIONS[name.text])
+        op = reduction_operator(name.text)
+        if op is not None and self.is_reduction(name.text):
+            return self.reduction(op)
         if name.text == "complex":
             return self.complex_literal(name)
         operands = self.arguments(self.expression)
-        arity = OPERATORS[name.text].arity
+        arity = operator(name.text).arity
         if len(operands) != arity:
             message = f"{name.text}: expected {arity} operands, got {len(operands)}"
             raise self.error(message, name)
@@ -274,7 +275,7 @@ class _Parser:
 
     def is_reduction(self, word: str) -> bool:
         # min and max are functions of two operands too: an index tells them apart.
-        if word not in OPERATORS:
+        if not is_operator(word):
             return True
         first, second = self.ahead(1), self.ahead(2)
         return (first if first.text != "(" else second).text in self.indices

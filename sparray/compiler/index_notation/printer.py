@@ -83,7 +83,8 @@ def _(expr: Literal) -> str:
 def _(expr: Reduce) -> str:
     names = ", ".join(expr.indices)
     indices = names if len(expr.indices) == 1 else f"({names})"
-    return f"{REDUCTION_WORDS[expr.op]}({indices}, {print_expression(expr.operand)})"
+    word = REDUCTION_WORDS.get(expr.op, expr.op)
+    return f"{word}({indices}, {print_expression(expr.operand)})"
 
 
 @print_expression.register

@@ -22,8 +22,8 @@ from sparray.compiler.index_notation.traversal import (
     free_indices,
     substitute,
 )
-from sparray.compiler.loop_ir.dtypes import numpy_dtype
-from sparray.compiler.loop_ir.operators import Operator, operator
+from sparray.compiler.loop_ir.dtypes import dtype_kind, numpy_dtype
+from sparray.compiler.loop_ir.operators import Extreme, Operator, operator
 from sparray.errors import DTypeError, InternalError
 
 __all__ = [
@@ -168,7 +168,7 @@ def _apply_once(expr: Apply, dtypes: Mapping[str, str] | None) -> Expr:
     Without dtypes no rule that depends on them is applied.
     """
     row, operands = operator(expr.op), expr.operands
-    zero = _structural_zero(row, operands)
+    zero = _structural_zero(expr, dtypes)
     if zero is not None:
         return zero
     if all(isinstance(child, Literal) for child in operands):
@@ -177,19 +177,24 @@ def _apply_once(expr: Apply, dtypes: Mapping[str, str] | None) -> Expr:
         return _simplify_unary(row, operands[0])
     if row.conditions:
         return _simplify_choice(expr, dtypes)
-    return _simplify_binary(row, *operands)
+    return _simplify_binary(expr, dtypes)
 
 
-def _structural_zero(row: Operator, operands: tuple[Expr, ...]) -> Expr | None:
+def _structural_zero(expr: Apply, dtypes: Mapping[str, str] | None) -> Expr | None:
     """Return what an annihilator makes of a node, whatever else it holds.
 
     Literals count too: an absent entry over an absent one is absent, not NaN.
     """
+    row, operands = operator(expr.op), expr.operands
     for child in operands:
-        if isinstance(child, Literal) and _is_annihilator(child, row):
+        if isinstance(child, Literal) and _matches(
+            child, row.annihilator, expr, dtypes
+        ):
             return _annihilated(child, row)
     first = operands[0]
-    if isinstance(first, Literal) and _matches(first, row, row.left_annihilator):
+    if isinstance(first, Literal) and _matches(
+        first, row.left_annihilator, expr, dtypes
+    ):
         return first
     return None
 
@@ -212,13 +217,16 @@ def _simplify_unary(row: Operator, operand: Expr) -> Expr:
     return Apply(row.name, (operand,))
 
 
-def _simplify_binary(row: Operator, left: Expr, right: Expr) -> Expr:
+def _simplify_binary(expr: Apply, dtypes: Mapping[str, str] | None) -> Expr:
+    row, (left, right) = operator(expr.op), expr.operands
     for literal, other in ((left, right), (right, left)):
         if not isinstance(literal, Literal):
             continue
-        if _is_identity(literal, row) and row.result == "bool":
+        if not _matches(literal, row.identity, expr, dtypes):
+            continue
+        if row.result == "bool":
             return _truth(other)
-        if _is_identity(literal, row) and _is_neutral(literal, other):
+        if _is_neutral(literal, other):
             return other
     if row.name == "sub" and is_zero(right) and _is_neutral(right, left):
         return left
@@ -259,25 +267,45 @@ def _is_value(literal: Literal, other: Expr) -> bool:
 
 
 def _annihilated(literal: Literal, row: Operator) -> Literal:
+    if isinstance(row.annihilator, Extreme):
+        return literal
     # x * False is the number 0: a bool would forbid what arithmetic follows.
     made = row.result == "bool" or isinstance(literal.value, bool)
     return Literal(row.annihilator) if made else literal
 
 
-def _matches(literal: Literal, row: Operator, constant: Any) -> bool:
+def _matches(
+    literal: Literal, constant: Any, expr: Apply, dtypes: Mapping[str, str] | None
+) -> bool:
+    """Tell whether a literal in an expression is a constant of its operator."""
     if constant is None:
         return False
+    if isinstance(constant, Extreme):
+        return _is_extreme(literal, constant, expr, dtypes)
     # Logical operators look at the truth of a number, not at its value.
-    value = bool(literal.value) if row.result == "bool" else literal.value
-    return bool(value == constant)
+    logical = operator(expr.op).result == "bool"
+    return bool((bool(literal.value) if logical else literal.value) == constant)
 
 
-def _is_identity(literal: Literal, row: Operator) -> bool:
-    return _matches(literal, row, row.identity)
+def _is_extreme(
+    literal: Literal, extreme: Extreme, expr: Apply, dtypes: Mapping[str, str] | None
+) -> bool:
+    """Tell whether a literal is the largest, or smallest, value of an expression's.
 
-
-def _is_annihilator(literal: Literal, row: Operator) -> bool:
-    return _matches(literal, row, row.annihilator)
+    The largest number of a narrow dtype is not that of a wider one; infinity is. So is
+    that of a weak number.
+    """
+    dtype = np.asarray(literal.value).dtype
+    if literal.value != extreme.of(dtype):
+        return False
+    if dtype_kind(dtype) in "fc":
+        return True
+    if dtypes is None or type(literal.value) is int:
+        return False
+    try:
+        return result_dtype(expr, dtypes) == dtype.name
+    except DTypeError:
+        return False
 
 
 def _is_neutral(literal: Expr, other: Expr) -> bool:

@@ -14,14 +14,51 @@ from typing import Any
 
 import numpy as np
 
+from sparray.compiler.loop_ir.dtypes import dtype_kind
+
 __all__ = [
+    "BOTTOM",
     "INDEX_OPERATORS",
     "OPERATORS",
     "REAL_RESULTS",
+    "TOP",
+    "Extreme",
     "Operator",
+    "can_reduce",
+    "define",
+    "is_operator",
     "operator",
     "reductions",
 ]
+
+
+@dataclass(frozen=True, slots=True)
+class Extreme:
+    """The largest value of a dtype, or the smallest: infinite for floats.
+
+    Attributes
+    ----------
+    sign : int
+        1 for the largest, -1 for the smallest.
+    """
+
+    sign: int
+
+    def of(self, dtype: Any) -> Any:
+        """Return it as a scalar of a dtype."""
+        made = np.dtype(dtype)
+        kind = dtype_kind(made)
+        if kind == "b":
+            return np.bool_(self.sign > 0)
+        if kind in "iu":
+            limits = np.iinfo(made)
+            return made.type(limits.max if self.sign > 0 else limits.min)
+        infinity = self.sign * np.inf
+        value = complex(infinity, infinity) if kind == "c" else infinity
+        return np.asarray(value, made)[()]
+
+
+TOP, BOTTOM = Extreme(1), Extreme(-1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +78,8 @@ class Operator:
     evaluate : callable
         The NumPy function with the same meaning.
     identity : object
-        ``f(identity, x) == f(x, identity) == x``; None where there is none.
+        ``f(identity, x) == f(x, identity) == x``; None where there is none, `TOP` or
+        `BOTTOM` where it is the largest or the smallest value of the dtype.
     annihilator : object
         ``f(annihilator, x) == f(x, annihilator) == annihilator`` when every
         value is finite; None where there is none.
@@ -64,6 +102,9 @@ class Operator:
     conditions : int
         How many of the operands, the first ones, are asked for their truth alone, so
         that their dtype is not part of the result's.
+    definition : callable or None
+        Of an operator that is not in the table: what it is computed as, an expression
+        of index notation in the scalars ``x`` and ``y``, given their dtype.
     """
 
     name: str
@@ -81,6 +122,7 @@ class Operator:
     repeated: str | None = None
     idempotent: bool = False
     conditions: int = 0
+    definition: Callable[[str], Any] | None = None
 
 
 def _relu(x: Any) -> Any:
@@ -109,8 +151,8 @@ _ROWS = (
     Operator("div", 2, "/", 20, np.true_divide, **_FLOAT, **_ZERO_LEFT, exact="over"),
     Operator("times", 2, None, 0, np.multiply, 1),
     Operator("over", 2, None, 0, np.true_divide, **_FLOAT),
-    Operator("min", 2, None, 0, np.minimum, **_REDUCES, idempotent=True),
-    Operator("max", 2, None, 0, np.maximum, **_REDUCES, idempotent=True),
+    Operator("min", 2, None, 0, np.minimum, TOP, **_REDUCES, idempotent=True),
+    Operator("max", 2, None, 0, np.maximum, BOTTOM, **_REDUCES, idempotent=True),
     Operator("pow", 2, "**", 40, np.power),
     Operator(
         "floor_divide", 2, None, 0, np.floor_divide, **_ZERO_LEFT, exact="floor_over"
@@ -195,13 +237,32 @@ REAL_RESULTS = frozenset({"abs", "real", "imag"})
 """Operators whose result is real where the operand is complex."""
 
 
+_DEFINED: dict[str, Operator] = {}
+
+
+def define(row: Operator) -> None:
+    """Make an operator known that is not in the table; its name says what it is."""
+    _DEFINED[row.name] = row
+
+
+def is_operator(name: str) -> bool:
+    """Tell whether there is an operator of that name, in the table or defined."""
+    return name in OPERATORS or name in _DEFINED
+
+
+def can_reduce(name: str) -> bool:
+    """Tell whether an operator can reduce over an index."""
+    row = operator(name)
+    return row.arity == 2 and row.associative and row.commutative
+
+
 def operator(name: str) -> Operator:
     """Return the row of one operator.
 
     Parameters
     ----------
     name : str
-        A key of `OPERATORS`.
+        A key of `OPERATORS`, or the name of what `define` took.
 
     Returns
     -------
@@ -211,9 +272,10 @@ def operator(name: str) -> Operator:
     Raises
     ------
     KeyError
-        If the table has no such row.
+        If there is no such operator.
     """
-    return OPERATORS[name]
+    row = OPERATORS.get(name)
+    return _DEFINED[name] if row is None else row
 
 
 def reductions() -> tuple[str, ...]:

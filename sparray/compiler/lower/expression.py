@@ -1,6 +1,6 @@
 """Lower the right-hand side of a CIN assignment to a loop IR expression."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import singledispatch
 from typing import Any
 
@@ -74,21 +74,39 @@ def _(expr: Access, scope: Scope, ctx: Context) -> ir.Expr:
 
 @lower_expression.register
 def _(expr: Literal, scope: Scope, ctx: Context) -> ir.Expr:
+    return _constant(expr)
+
+
+@lower_expression.register
+def _(expr: Apply, scope: Scope, ctx: Context) -> ir.Expr:
+    operands = [lower_expression(operand, scope, ctx) for operand in expr.operands]
+    if operator(expr.op).definition is not None:
+        # Its parameters may occur more than once.
+        operands = [_held(operand, ctx) for operand in operands]
+    return _applied(expr, operands)
+
+
+def _held(value: ir.Expr, ctx: Context) -> ir.Expr:
+    if isinstance(value, ir.Var | ir.Literal):
+        return value
+    return ctx.builder.declare("term", value)
+
+
+def _constant(expr: Literal) -> ir.Literal:
     value = widened(expr.value)
     dtype = np.result_type(type(value)).name
     return ir.Literal(value.item() if isinstance(value, np.generic) else value, dtype)
 
 
-@lower_expression.register
-def _(expr: Apply, scope: Scope, ctx: Context) -> ir.Expr:
+def _applied(expr: Apply, operands: list[ir.Expr]) -> ir.Expr:
+    """Return an operator applied to operands that are lowered already."""
     row = operator(expr.op)
-    operands = [lower_expression(operand, scope, ctx) for operand in expr.operands]
     dtype = _promote(expr.operands[row.conditions :], operands[row.conditions :])
     if row.conditions:
         return _choose(operands, dtype)
     if row.result == "float" and np.dtype(dtype).kind in "biu":
         dtype = "float64"
-    if row.result == "promote" and dtype == "bool":
+    if row.definition is None and row.result == "promote" and dtype == "bool":
         dtype = _without_bools(expr.op, len(operands))
     lanes = max(operand.lanes for operand in operands)
     inputs = [spread(_convert(operand, dtype), lanes) for operand in operands]
@@ -100,8 +118,25 @@ def _(expr: Apply, scope: Scope, ctx: Context) -> ir.Expr:
     return combine(expr.op, inputs[0], inputs[1], result)
 
 
+def _defined(expr: Expr, parameters: Mapping[str, ir.Expr]) -> ir.Expr:
+    """Return the definition of an operator, its parameters being lowered already."""
+    if isinstance(expr, Access):
+        return parameters[expr.tensor]
+    if isinstance(expr, Literal):
+        return _constant(expr)
+    if isinstance(expr, Apply):
+        operands = [_defined(operand, parameters) for operand in expr.operands]
+        return _applied(expr, operands)
+    raise InternalError(f"expected a definition of an operator, got {expr!r}")
+
+
 def combine(op: str, left: ir.Expr, right: ir.Expr, dtype: str) -> ir.Expr:
     """Return a binary operation; arithmetic on bool is logic, as in NumPy."""
+    definition = operator(op).definition
+    if definition is not None:
+        lanes = max(left.lanes, right.lanes)
+        given = {"x": spread(left, lanes), "y": spread(right, lanes)}
+        return spread(_defined(definition(left.dtype), given), lanes)
     if left.dtype == "bool":
         op = _BOOL_ARITHMETIC.get(op, op)
     return ir.Binary(op, left, right, dtype)

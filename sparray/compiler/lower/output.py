@@ -9,6 +9,7 @@ from sparray.compiler.index_notation.nodes import Access
 from sparray.compiler.levels import level_index, n_levels
 from sparray.compiler.loop_ir import nodes as ir
 from sparray.compiler.loop_ir.builder import literal
+from sparray.compiler.loop_ir.operators import operator
 from sparray.compiler.lower.access import advance, start
 from sparray.compiler.lower.append import stored_value
 from sparray.compiler.lower.context import Context, Output
@@ -113,7 +114,8 @@ def insert(
 def store_value(ctx: Context, index: ir.Expr, value: ir.Expr, op: str | None) -> None:
     """Emit the write of a value of the result, or an update by an operator."""
     buffer = ctx.values("out")
-    if op is not None and buffer.dtype == "bool":
+    defined = op is not None and operator(op).definition is not None
+    if op is not None and (defined or buffer.dtype == "bool"):
         old = ir.Load(buffer, index, value.lanes)
-        value, op = combine(op, old, value, "bool"), None
+        value, op = combine(op, old, value, buffer.dtype), None
     ctx.builder.store(buffer, index, value, op)

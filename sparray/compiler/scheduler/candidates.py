@@ -4,12 +4,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from sparray.compiler import names
+from sparray.compiler.absence import fill_of
+from sparray.compiler.index_notation.apply import reduction_identity
 from sparray.compiler.index_notation.simplify import (
     accesses,
     free_indices,
 )
 from sparray.compiler.levels import is_walked, level_index, n_levels
-from sparray.compiler.loop_ir.operators import operator
 from sparray.compiler.problem import Problem
 from sparray.compiler.schedule.assemble import Assembly
 from sparray.compiler.scheduler.assembly import Choice, choose_assembly
@@ -40,6 +41,9 @@ __all__ = [
     "candidates",
     "judge",
 ]
+
+_ADDITIONS = frozenset({"add", "or"})
+"""What combines repeated coordinates, and starts from the zeros of fresh memory."""
 
 _LONGEST_LIST = 2**22
 """Extent up to which a list workspace is always taken: 17 bytes each, per thread."""
@@ -223,9 +227,8 @@ def _can_be_late(
         return False
     if _walks_parts(late, shape, problem):
         return False
-    if operator(shape.ops[0]).identity != 0:
-        # What accumulates in memory starts from zeros.
-        return False
+    if shape.ops[0] not in _ADDITIONS:
+        return _is_held(late, shape, choice, problem)
     if choice.way is Assembly.BLOCKS:
         return shape.copies
     if choice.way in (Assembly.INSERT, Assembly.PLACE):
@@ -233,6 +236,22 @@ def _can_be_late(
     if not problem.output.format.is_sorted:
         return shape.copies
     return choice.way is Assembly.APPEND and len(late) == 1
+
+
+def _is_held(late: list[str], shape: Shape, choice: Choice, problem: Problem) -> bool:
+    """Tell whether a reduction by any operator has a place to accumulate in.
+
+    That is a list, which takes its first values as they are, or the result where it
+    starts from the operator's identity. Repeated coordinates would be added up.
+    """
+    if choice.way is Assembly.APPEND:
+        return problem.output.format.is_sorted and len(late) == 1
+    if choice.way is not Assembly.INSERT:
+        return False
+    if not shape.copies:
+        return len(late) == 1
+    identity = reduction_identity(shape.ops[0], problem.output.dtype)
+    return problem.has_known_fill and problem.output.fill == fill_of(identity)
 
 
 def _walks_parts(late: list[str], shape: Shape, problem: Problem) -> bool:

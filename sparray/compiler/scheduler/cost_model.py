@@ -149,7 +149,8 @@ def _branch(expr: Expr, index: str, problem: Problem, statistics: Statistics) ->
     row = operator(expr.op)
     if row.arity == 1:
         return parts[0]
-    if row.annihilator == 0:
+    defined = row.definition is not None and row.annihilator is not None
+    if row.annihilator == 0 or defined:
         return min(parts)
     if row.conditions:
         return _chosen(expr.operands, parts)

@@ -8,6 +8,7 @@ from sparray.compiler.index_notation.nodes import Access, Apply, Expr, Reduce
 from sparray.compiler.index_notation.simplify import accesses
 from sparray.compiler.levels import level_index
 from sparray.compiler.loop_ir.dtypes import computed_dtype
+from sparray.compiler.loop_ir.operators import operator
 from sparray.compiler.problem import Problem
 from sparray.formats.level import Locatable
 
@@ -56,7 +57,7 @@ def can_tile(index: str, value: Expr, problem: Problem) -> bool:
     dtype.
     """
     dtype = computed_dtype(problem.output.dtype)
-    if np.dtype(dtype).kind != "f" or not _plain(value):
+    if np.dtype(dtype).kind != "f" or not _plain(value, dtype):
         return False
     for access in (*accesses(value), problem.assignment.target):
         if computed_dtype(problem.specs[access.tensor].dtype) != dtype:
@@ -90,7 +91,12 @@ def _contiguous(access: Access, index: str, problem: Problem) -> bool:
     return last and isinstance(leaf, Locatable) and leaf.full
 
 
-def _plain(expr: Expr) -> bool:
+def _plain(expr: Expr, dtype: str) -> bool:
+    """Tell whether an expression is computed by vector instructions alone."""
     if isinstance(expr, Apply):
-        return expr.op in _VECTOR_OPERATORS and all(map(_plain, expr.operands))
-    return not isinstance(expr, Reduce) or _plain(expr.operand)
+        definition = operator(expr.op).definition
+        plain = expr.op in _VECTOR_OPERATORS
+        if definition is not None:
+            plain = _plain(definition(dtype), dtype)
+        return plain and all(_plain(child, dtype) for child in expr.operands)
+    return not isinstance(expr, Reduce) or _plain(expr.operand, dtype)
