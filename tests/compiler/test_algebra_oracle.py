@@ -40,5 +40,5 @@ def test_semirings_many(seed):
 
 
 def test_compiled_semirings():
-    answers = [refusal(semiring_question(s), check_dispatch) for s in range(300, 304)]
-    assert answers.count(None) > 2
+    answers = [refusal(semiring_question(s), check_dispatch) for s in range(300, 302)]
+    assert answers.count(None) > 1

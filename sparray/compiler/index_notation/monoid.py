@@ -28,7 +28,7 @@ WORDS = {"plus": "add", "times": "mul", "minimum": "min", "maximum": "max"}
 class Monoid:
     """An operator that can reduce: associative and commutative, perhaps with identity.
 
-    Parameters
+    Attributes
     ----------
     operator : str
         A name (``"min"``, ``"plus"``, ``"or"``), or an expression of two numbers ``x``

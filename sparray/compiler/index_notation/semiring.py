@@ -46,7 +46,7 @@ __all__ = ["Semiring", "as_semiring", "over_semiring", "refuse_without_zero"]
 class Semiring:
     """An addition and a multiplication that expressions are computed with.
 
-    Parameters
+    Attributes
     ----------
     add : Monoid or str
         What ``+`` and sums are: a monoid, or the name of one (``"min"``).
