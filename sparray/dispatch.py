@@ -29,6 +29,7 @@ __all__ = [
     "evaluate_expression",
     "forget_plans",
     "fused_runner",
+    "given_key",
     "planned_call",
     "try_compiled",
 ]
@@ -178,7 +179,7 @@ def _find(
     prune: bool,
     index_dtype: str | None = None,
 ) -> _Call:
-    key = (expression, format, prune, index_dtype, *map(_operand_key, operands))
+    key = (expression, format, prune, index_dtype, *map(given_key, operands))
     call = _calls.get(key)
     if call is None:
         made = _prepare(expression, operands, format, prune, index_dtype)
@@ -186,13 +187,14 @@ def _find(
     return call
 
 
-def _operand_key(operand: Given) -> Hashable:
+def given_key(operand: Given) -> Hashable:
+    """Return everything that a plan depends on of an operand."""
     if type(operand) is np.ndarray:
         # C order, Fortran order and alignment: all that decides how it is read.
         size = operand.size.bit_length() // 6
         return operand.dtype, operand.ndim, operand.flags.num & 0x103, size
     if isinstance(operand, np.ndarray):
-        return _operand_key(operand.view(np.ndarray))
+        return given_key(operand.view(np.ndarray))
     return operand._key
 
 

@@ -61,6 +61,9 @@ class Runner:
         self.zeroed = decision.assemble.zeroed
         operands = [name for name, _ in self.problem.operands]
         source = decision.assemble.source
+        if source is not None and source not in operands:
+            # A temporary, whose levels are those of an operand.
+            source = self.problem.specs[source].pattern
         self.source = operands.index(source) if source is not None else None
         self.dtype = np.dtype(self.output.dtype)
         statement = decision.statement

@@ -1,6 +1,7 @@
 """Plan an expression for operands: what dispatch does the first time it sees them."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -29,10 +30,13 @@ from sparray.formats.format import Format
 from sparray.stored import Operand, dense_operand, index_dtype, size_class
 
 __all__ = [
+    "Described",
+    "check_dtypes",
+    "describe",
+    "described_plan",
+    "operand_specs",
     "operands_plan",
     "operands_problem",
-    "operand_specs",
-    "plan_problem",
     "state_problem",
     "tuning_key",
 ]
@@ -132,7 +136,8 @@ def operands_problem(
         dense_operand(operand) if isinstance(operand, np.ndarray) else operand
         for operand in operands
     ]
-    return state_problem(expression, given, sizes, format, prune, index_dtype)
+    described = tuple(map(describe, given))
+    return state_problem(expression, described, sizes, format, prune, index_dtype)
 
 
 def operand_specs(
@@ -142,9 +147,33 @@ def operand_specs(
     return {name: _spec(given[number]) for name, number in expression.operands}
 
 
-def plan_problem(
+@dataclass(frozen=True, slots=True)
+class Described:
+    """What a plan needs to know of an operand, which need not exist yet.
+
+    Attributes
+    ----------
+    spec : TensorSpec
+        Format, dtypes and fill value.
+    shape : tuple of int
+        Extent of each dimension.
+    positions : tuple of int
+        Number of positions of each level.
+    """
+
+    spec: TensorSpec
+    shape: tuple[int, ...]
+    positions: tuple[int, ...]
+
+
+def describe(operand: Operand) -> Described:
+    """Return what a plan needs to know of an operand."""
+    return Described(_spec(operand), operand.shape, tuple(_positions(operand)))
+
+
+def described_plan(
     expression: Expression,
-    given: Sequence[Operand],
+    given: Sequence[Described],
     sizes: Mapping[str, int],
     format: Format | None,
     prune: bool = False,
@@ -161,15 +190,15 @@ def plan_problem(
 
 def state_problem(
     expression: Expression,
-    given: Sequence[Operand],
+    given: Sequence[Described],
     sizes: Mapping[str, int],
     format: Format | None,
     prune: bool = False,
     result_index_dtype: str | None = None,
 ) -> tuple[Problem, Statistics]:
     """Return what the compiler is asked for operands like the given ones."""
-    _check_operands(expression, given)
-    specs = tuple((name, _spec(given[number])) for name, number in expression.operands)
+    check_dtypes(expression, given)
+    specs = tuple((name, given[number].spec) for name, number in expression.operands)
     dtypes = {name: spec.dtype for name, spec in specs}
     assignment = expression.assignment
     try:
@@ -194,9 +223,7 @@ def state_problem(
     )
     output = result_spec(assignment.value, specs, output)
     problem = Problem(assignment, specs, output, prune)
-    positions = {
-        name: _positions(given[number]) for name, number in expression.operands
-    }
+    positions = {name: given[number].positions for name, number in expression.operands}
     statistics = Statistics(
         {index: bucket(size) for index, size in sizes.items()},
         {**positions, names.OUTPUT: [1] * format.n_levels},
@@ -204,10 +231,11 @@ def state_problem(
     return problem, statistics
 
 
-def _check_operands(expression: Expression, given: Sequence[Operand]) -> None:
+def check_dtypes(expression: Expression, given: Sequence[Described]) -> None:
+    """Raise an error if no kernel is compiled for a dtype."""
     for number, operand in enumerate(given):
         name = expression.tensors[number]
-        dtype = operand.values.dtype.name
+        dtype = operand.spec.dtype
         if dtype not in _COMPILED:
             raise DTypeError(
                 f"{expression.text}: expected a dtype that kernels are compiled for "

@@ -5,28 +5,36 @@ is left are statements that are evaluated one after the other, each as `dispatch
 and kept no longer than they are needed.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
-from sparray.dispatch import Given, evaluate_expression
+import numpy as np
+
+from sparray.dispatch import Given, evaluate_expression, given_key
 from sparray.errors import ExpressionError
 from sparray.expression import Expression, assignment_expression
 from sparray.formats.format import Format
 from sparray.formats.named import as_format
-from sparray.stored import Stored
+from sparray.stored import Operand, Stored, dense_operand
 
 if TYPE_CHECKING:
+    from sparray.compiler.index_notation.nodes import Assignment
     from sparray.compiler.index_notation.program import Program
+    from sparray.execution import Runner
+    from sparray.planning import Described
+    from sparray.program_plan import Group
 
 __all__ = [
     "ProgramStep",
     "check_names",
+    "describe_operands",
     "evaluate_program",
     "is_program",
     "output_formats",
     "parsed_program",
+    "shared_levels",
     "program_steps",
 ]
 
@@ -111,12 +119,9 @@ def evaluate_program(
     shapes = tuple((name, operands[name].shape) for name in program.operands)
     _check(program, shapes)
     arrays: dict[str, Given] = {name: operands[name] for name in program.operands}
-    for step in program_steps(program, tuple(wanted), missing):
-        given = [arrays[name] for name in step.expression.tensors]
-        arrays[step.target] = evaluate_expression(
-            step.expression, given, wanted.get(step.target)
-        )
-        for name in step.last:
+    for runner in _runners(program, arrays, wanted, missing):
+        runner.run(arrays, wanted)
+        for name in runner.last:
             del arrays[name]
     results = [arrays[name] for name in program.outputs]
     return tuple(result for result in results if isinstance(result, Stored))
@@ -136,6 +141,130 @@ def check_names(program: "Program", given: Mapping[str, object]) -> None:
         )
 
 
+def describe_operands(
+    program: "Program", operands: Mapping[str, Given]
+) -> "dict[str, Described]":
+    """Return what a plan needs to know of a program's operands."""
+    from sparray.planning import describe
+
+    return {
+        name: describe(_operand(given))
+        for name, given in operands.items()
+        if name in program.operands
+    }
+
+
+def shared_levels(operands: Mapping[str, Given]) -> dict[str, int]:
+    """Return a number for each operand whose levels another one has too.
+
+    They are the same buffers, so that the same coordinates are in the same positions.
+    """
+    owners: dict[Hashable, list[str]] = {}
+    for name, given in operands.items():
+        if not isinstance(given, np.ndarray) and any(given._levels):
+            key = given.format, given.shape, given._addresses[:-1]
+            owners.setdefault(key, []).append(name)
+    groups = [names for names in owners.values() if len(names) > 1]
+    return {name: number for number, names in enumerate(groups) for name in names}
+
+
+_known: dict[Hashable, "tuple[_GroupRunner, ...]"] = {}
+
+
+def _runners(
+    program: "Program",
+    operands: Mapping[str, Given],
+    formats: Mapping[str, Format],
+    missing: str,
+) -> "tuple[_GroupRunner, ...]":
+    keys = [given_key(operands[name]) for name in program.operands]
+    shared = shared_levels({name: operands[name] for name in program.operands})
+    key = (program, missing, tuple(formats.items()), tuple(shared.items()), *keys)
+    found = _known.get(key)
+    if found is None:
+        from sparray.program_plan import plan_program
+
+        steps = program_steps(program, tuple(formats), missing)
+        described = describe_operands(program, operands)
+        groups = plan_program(steps, program.outputs, described, formats, shared)
+        seen, runners = set(program.outputs), list[_GroupRunner]()
+        for group in reversed(groups):
+            runners.append(_GroupRunner(group, seen))
+            seen |= runners[-1].reads
+        found = _known[key] = tuple(reversed(runners))
+    return found
+
+
+class _GroupRunner:
+    """Computes a group of statements, and knows which arrays it needs last."""
+
+    def __init__(self, group: "Group", needed: Collection[str]) -> None:
+        made = {step.target for step in group.steps}
+        read = dict.fromkeys(n for s in group.steps for n in s.expression.tensors)
+        self.group = group
+        self.reads = {name for name in read if name not in made}
+        self.last = tuple(name for name in self.reads if name not in needed)
+        self.runner: Runner | None = None
+
+    def run(self, arrays: dict[str, Given], formats: Mapping[str, Format]) -> None:
+        """Put the group's result among the arrays."""
+        kernel = self.group.kernel
+        if kernel is None or not self._fits(arrays):
+            self._run_apart(arrays, formats)
+            return
+        if self.runner is None:
+            from sparray.execution import Runner
+
+            self.runner = Runner(kernel)
+        reads = dict(self.group.operands)
+        given, extents = [], dict[str, int]()
+        for name, accesses in self._accesses:
+            operand = _operand(arrays[reads[name]])
+            given.append(operand)
+            for indices in accesses:
+                extents.update(zip(indices, operand.shape, strict=True))
+        sizes = [extents[index] for index in kernel.index_order]
+        arrays[self.group.steps[-1].target] = self.runner.run(given, sizes)
+
+    @cached_property
+    def _accesses(self) -> list[tuple[str, list[tuple[str, ...]]]]:
+        """The indices of each of the kernel's operands."""
+        kernel = self.group.kernel
+        if kernel is None:
+            return []
+        problem = kernel.decision.problem
+        return [
+            (name, [a.indices for a in problem.reads if a.tensor == name])
+            for name, _ in problem.operands
+        ]
+
+    def _fits(self, arrays: Mapping[str, Given]) -> bool:
+        """Tell whether what was made before is what the kernel was planned for."""
+        from sparray.planning import describe
+
+        kernel = self.group.kernel
+        reads = dict(self.group.operands)
+        return kernel is not None and all(
+            describe(_operand(arrays[reads[name]])).spec == replace(spec, pattern=None)
+            for name, spec in kernel.decision.problem.operands
+        )
+
+    def _run_apart(
+        self, arrays: dict[str, Given], formats: Mapping[str, Format]
+    ) -> None:
+        for step in self.group.steps:
+            given = [arrays[name] for name in step.expression.tensors]
+            arrays[step.target] = evaluate_expression(
+                step.expression, given, formats.get(step.target)
+            )
+        for step in self.group.steps[:-1]:
+            del arrays[step.target]
+
+
+def _operand(given: Given) -> Operand:
+    return dense_operand(given) if isinstance(given, np.ndarray) else given
+
+
 @dataclass(frozen=True, slots=True)
 class ProgramStep:
     """One statement that is evaluated by itself.
@@ -144,15 +273,15 @@ class ProgramStep:
     ----------
     target : str
         The array that it makes.
+    statement : Assignment
+        The user's, or what is left of it.
     expression : Expression
         What it computes.
-    last : tuple of str
-        Arrays that no later step reads.
     """
 
     target: str
+    statement: "Assignment"
     expression: Expression
-    last: tuple[str, ...]
 
 
 @lru_cache(maxsize=1024)
@@ -166,14 +295,11 @@ def program_steps(
     from sparray.compiler.index_notation.inline import inline_temporaries
     from sparray.compiler.index_notation.printer import print_assignment
 
-    seen = set(program.outputs)
-    steps: list[ProgramStep] = []
-    for statement in reversed(inline_temporaries(program, kept).statements):
+    steps = []
+    for statement in inline_temporaries(program, kept).statements:
         expression = assignment_expression(print_assignment(statement), missing)
-        last = tuple(name for name in expression.tensors if name not in seen)
-        seen |= set(last)
-        steps.append(ProgramStep(statement.target.tensor, expression, last))
-    return tuple(reversed(steps))
+        steps.append(ProgramStep(statement.target.tensor, statement, expression))
+    return tuple(steps)
 
 
 @lru_cache(maxsize=1024)

@@ -5,7 +5,6 @@ import pytest
 
 import sparray as sp
 from sparray.errors import ExpressionError, ShapeError
-from sparray.programs import program_steps
 
 CHAIN = "T[i,k] = A[i,j] * B[j,k]; C[i,l] = T[i,k] * D[k,l]"
 
@@ -60,11 +59,3 @@ def test_numbers_that_differ_in_type_are_different_programs():
     for number, dtype in (("1", np.int8), ("1.0", np.float64)):
         text = f"a[i] = x[i] + {number}; b[i] = a[i] * a[i]"
         assert sp.compute(text, x=x).dtype == dtype
-
-
-def test_arrays_are_released_after_their_last_use():
-    from sparray.programs import parsed_program
-
-    text = "U[i] = exp(x[i]); V[i] = U[i] * U[i]; W[i] = V[i] / V[i]"
-    steps = program_steps(parsed_program(text), (), "zero")
-    assert [step.last for step in steps] == [("x",), ("U",), ("V",)]

@@ -7,7 +7,7 @@ dimensions is left the expression has one value at all such coordinates: no work
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -72,11 +72,24 @@ class Absence:
         Tensors without one are never absent.
     scalars : frozenset of str
         Tensors without dimensions, whose one value is stored.
+    patterns : mapping of str to str
+        Tensors that store what another one stores, and which: at the same indices both
+        are absent or none is.
     """
 
     dtypes: Mapping[str, str]
     fills: Mapping[str, Fill]
     scalars: frozenset[str] = frozenset()
+    patterns: Mapping[str, str] = field(default_factory=dict)
+
+    def pattern(self, access: Access) -> tuple[str, tuple[str, ...]]:
+        """Return what accesses have in common that are absent together."""
+        return self.patterns.get(access.tensor, access.tensor), access.indices
+
+    def leaders(self, found: Iterable[Access]) -> dict[Access, Access]:
+        """Return for each access the first one that is absent where it is."""
+        first: dict[tuple[str, tuple[str, ...]], Access] = {}
+        return {a: first.setdefault(self.pattern(a), a) for a in found}
 
     def without(
         self, expr: Expr, missing: Iterable[Access], *, typed: bool = False
@@ -94,6 +107,9 @@ class Absence:
             tensors that all have one dtype are weak, so that more can be left out.
         """
         typed = typed or len(set(self.dtypes.values())) > 1
+        if self.patterns:
+            gone = {self.pattern(access) for access in missing}
+            missing = [a for a in accesses(expr) if self.pattern(a) in gone]
         fills = {access: self.literal(access.tensor, typed=typed) for access in missing}
         return simplify_typed(substitute(expr, fills), self.dtypes)
 

@@ -64,8 +64,11 @@ def lattice(
     Notes
     -----
     A subset is a point only if the simplified expression still uses each of its
-    operands: in ``a * b + c`` the set {a, c} leaves ``c`` alone and is no point.
+    operands: in ``a * b + c`` the set {a, c} leaves ``c`` alone and is no point. Of
+    operands with one pattern the first stands for all.
     """
+    leaders = absence.leaders(dict.fromkeys((*walked, *accesses(expr))))
+    walked = list(dict.fromkeys(leaders[access] for access in walked))
     if len(walked) > _MOST_WALKED:
         raise UnsupportedError(
             f"expected at most {_MOST_WALKED} sparse operands to meet in one loop, "
@@ -78,7 +81,7 @@ def lattice(
             rest = absence.without(expr, missing)
             if absence.is_constant(rest) and not writes_constants:
                 continue
-            used = set(accesses(rest)) & set(walked)
+            used = {leaders[a] for a in accesses(rest) if a in leaders} & set(walked)
             if used == set(present):
                 points.append(frozenset(present))
     return tuple(points)

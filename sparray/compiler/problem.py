@@ -7,12 +7,13 @@ import numpy as np
 
 from sparray.compiler import names
 from sparray.compiler.absence import Absence, Fill, fill_of
-from sparray.compiler.index_notation.nodes import Assignment, Expr, Literal
+from sparray.compiler.index_notation.nodes import Access, Assignment, Expr, Literal
 from sparray.compiler.index_notation.printer import print_assignment
+from sparray.compiler.index_notation.traversal import accesses
 from sparray.compiler.loop_ir.dtypes import numpy_dtype
 from sparray.formats.format import Format
 
-__all__ = ["Problem", "TensorSpec", "absence_of", "result_spec"]
+__all__ = ["Problem", "Temporary", "TensorSpec", "absence_of", "result_spec"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +30,36 @@ class TensorSpec:
         ``"int32"`` or ``"int64"``: the dtype of every ``pos`` and ``crd``.
     fill : Fill
         What every entry is that is not stored.
+    pattern : str or None
+        The operand whose levels these are: the same coordinates in the same positions.
+        None for a tensor with levels of its own.
+    of_row : bool
+        Whether it is held for one row at a time, and so is another one in the next.
     """
 
     format: Format
     dtype: str
     index_dtype: str = "int64"
     fill: Fill = field(default_factory=Fill)
+    pattern: str | None = None
+    of_row: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Temporary:
+    """A part of a problem that is made before the rest of its row is.
+
+    Attributes
+    ----------
+    assignment : Assignment
+        What it is, along the outermost loop: no index of that is in a target that is
+        held for one row at a time, unless it has an operand's pattern.
+    spec : TensorSpec
+        Of the target.
+    """
+
+    assignment: Assignment
+    spec: TensorSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,22 +77,41 @@ class Problem:
     prune : bool
         True if a sparse result stores only values that are not zero: dense data is
         converted. Otherwise the pattern follows from the operands' patterns alone.
+    temporaries : tuple of Temporary
+        What the assignment reads besides operands, in the order in which it is made.
     """
 
     assignment: Assignment
     operands: tuple[tuple[str, TensorSpec], ...]
     output: TensorSpec
     prune: bool = False
+    temporaries: tuple[Temporary, ...] = ()
 
     @property
     def specs(self) -> Mapping[str, TensorSpec]:
-        """Every tensor's spec by name, the result's too."""
-        return {**dict(self.operands), names.OUTPUT: self.output}
+        """Every tensor's spec by name, the result's and the temporaries' too."""
+        made = {t.assignment.target.tensor: t.spec for t in self.temporaries}
+        return {**dict(self.operands), **made, names.OUTPUT: self.output}
+
+    @property
+    def values(self) -> tuple[Expr, ...]:
+        """What is computed: each temporary's right side, then the result's."""
+        made = [t.assignment.value for t in self.temporaries]
+        return (*made, self.assignment.value)
+
+    @property
+    def reads(self) -> tuple[Access, ...]:
+        """Every distinct access of the right sides, in order of first appearance."""
+        return tuple(dict.fromkeys(a for v in self.values for a in accesses(v)))
 
     @property
     def absence(self) -> Absence:
-        """What the operands are where they store nothing."""
-        return absence_of(self.operands)
+        """What the operands are where they store nothing.
+
+        So are temporaries that have an operand's pattern; others are always there.
+        """
+        made = [(t.assignment.target.tensor, t.spec) for t in self.temporaries]
+        return absence_of((*self.operands, *made))
 
     @property
     def constant(self) -> Expr | None:
@@ -84,10 +128,12 @@ class Problem:
 
     def describe(self) -> str:
         """Return a deterministic text that identifies the problem (a cache key)."""
-        lines = [print_assignment(self.assignment)]
+        lines = [print_assignment(t.assignment) for t in self.temporaries]
+        lines.append(print_assignment(self.assignment))
         for name, spec in (*self.operands, (names.OUTPUT, self.output)):
-            line = f"{name}: {spec.format} {spec.dtype} {spec.index_dtype}"
-            lines.append(line if spec.fill.is_zero else f"{line} fill {spec.fill}")
+            lines.append(_describe(name, spec))
+        for made in self.temporaries:
+            lines.append(_describe(made.assignment.target.tensor, made.spec))
         if self.prune:
             lines.append("store values that are not zero")
         return "\n".join(lines)
@@ -114,5 +160,15 @@ def absence_of(operands: tuple[tuple[str, TensorSpec], ...]) -> Absence:
     return Absence(
         {name: spec.dtype for name, spec in operands},
         {name: spec.fill for name, spec in operands if not spec.format.is_dense},
-        frozenset(name for name, spec in operands if spec.format.ndim == 0),
+        frozenset(
+            name for name, spec in operands if spec.format.ndim == 0 and not spec.of_row
+        ),
+        {name: spec.pattern for name, spec in operands if spec.pattern is not None},
     )
+
+
+def _describe(name: str, spec: TensorSpec) -> str:
+    line = f"{name}: {spec.format} {spec.dtype} {spec.index_dtype}"
+    if spec.pattern is not None:
+        line += f" with the pattern of {spec.pattern}"
+    return line if spec.fill.is_zero else f"{line} fill {spec.fill}"

@@ -23,6 +23,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "sparray.dispatch",
         "sparray.programs",
         "sparray.readings",
+        "sparray.program_plan",
     ),
     (
         "sparray.results",

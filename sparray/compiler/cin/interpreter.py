@@ -166,7 +166,10 @@ class _Machine:
     def _(self, statement: Where) -> None:
         workspace = statement.workspace
         shape = [self.length(index) for index in workspace.indices]
-        initial = _initial(statement.producer, workspace.name, workspace.dtype)
+        if workspace.fill is not None:
+            initial = np.asarray(workspace.fill.value).astype(workspace.dtype)[()]
+        else:
+            initial = _initial(statement.producer, workspace.name, workspace.dtype)
         array = np.full(shape, initial, dtype=workspace.dtype)
         self.arrays[workspace.name] = array
         self.execute(statement.producer)

@@ -12,6 +12,7 @@ compilation with workspaces", section IV (forall, where, sequence); `Tiles` is o
 
 from dataclasses import dataclass
 
+from sparray.compiler.absence import Fill
 from sparray.compiler.index_notation.nodes import Access, Apply, Expr, Literal
 
 __all__ = [
@@ -85,14 +86,21 @@ class Workspace:
     """A temporary: its name, indices, dtype and how it is kept.
 
     ``kind`` is ``"scalar"`` (a local variable), ``"registers"`` (one tile, in vector
-    registers), ``"dense"`` (an array over its indices), or ``"list"`` (an array
-    with the list of the coordinates that were written, iterated in order).
+    registers), ``"dense"`` (an array over its indices, copied into), ``"list"`` (an
+    array with the list of the coordinates that were written, iterated in order),
+    ``"row"`` (an array over its indices, like an operand with these), or ``"pattern"``
+    (a value for each entry of an operand's row: it has the operand's indices, of which
+    the outermost is bound).
+
+    ``fill`` is what a workspace is where nothing is assigned to it; by default 0, or
+    the identity of the operator that reduces into it.
     """
 
     name: str
     indices: tuple[str, ...]
     kind: str
     dtype: str
+    fill: Fill | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -120,4 +120,8 @@ def _head(statement: Forall | Tiles) -> str:
 
 
 def _where(statement: Where) -> str:
-    return f"where[{statement.workspace.kind} {statement.workspace.dtype}]"
+    workspace = statement.workspace
+    fill = ""
+    if workspace.fill is not None and not workspace.fill.is_zero:
+        fill = f" fill {workspace.fill}"
+    return f"where[{workspace.kind} {workspace.dtype}{fill}]"

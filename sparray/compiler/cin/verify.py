@@ -20,10 +20,17 @@ from sparray.compiler.loop_ir.operators import can_reduce
 from sparray.compiler.names import Block, completed, derived
 from sparray.errors import InternalError
 
-__all__ = ["verify", "written"]
+__all__ = ["verify", "workspace_names", "written"]
 
-# A dense workspace may have any number of indices.
-_INDICES_OF_KIND = {"scalar": 0, "registers": 1, "dense": None, "list": 1}
+# A dense workspace, or one with a pattern, may have any number of indices.
+_INDICES_OF_KIND = {
+    "scalar": 0,
+    "registers": 1,
+    "dense": None,
+    "list": 1,
+    "row": None,
+    "pattern": None,
+}
 
 
 def verify(statement: Stmt) -> None:
@@ -44,7 +51,7 @@ def verify(statement: Stmt) -> None:
         parallel loop would write the same element.
     """
     try:
-        names = _workspace_names(statement)
+        names = workspace_names(statement)
         _verify(statement, _Scope(hidden=frozenset(names)))
         if len(set(names)) != len(names):
             raise InternalError(f"expected distinct workspaces, got {names}")
@@ -67,9 +74,10 @@ def _children(statement: Stmt) -> tuple[Stmt, ...]:
     return statement.statements if isinstance(statement, Sequence) else ()
 
 
-def _workspace_names(statement: Stmt) -> list[str]:
+def workspace_names(statement: Stmt) -> list[str]:
+    """Return the name of each workspace of a statement."""
     own = [statement.workspace.name] if isinstance(statement, Where) else []
-    return own + [n for c in _children(statement) for n in _workspace_names(c)]
+    return own + [n for c in _children(statement) for n in workspace_names(c)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from sparray.compiler.index_notation.traversal import (
     children,
     contains_reduce,
     depth,
+    rename_indices,
     replace_children,
     walk,
 )
@@ -104,7 +105,7 @@ def _inlined(made: Assignment, reader: Assignment) -> Assignment | None:
         if isinstance(node, Reduce)
         for index in node.indices
     }
-    value = _replaced(reader.value, access, _renamed(made.value, names))
+    value = _replaced(reader.value, access, rename_indices(made.value, names))
     return None if depth(value) > _MAX_DEPTH else Assignment(reader.target, value)
 
 
@@ -122,15 +123,6 @@ def _places(
 
 def _indices(node: Expr) -> tuple[str, ...]:
     return node.indices if isinstance(node, Access | Reduce) else ()
-
-
-def _renamed(expr: Expr, names: dict[str, str]) -> Expr:
-    if isinstance(expr, Access):
-        return Access(expr.tensor, tuple(names[i] for i in expr.indices))
-    operands = tuple(_renamed(child, names) for child in children(expr))
-    if isinstance(expr, Reduce):
-        return Reduce(expr.op, tuple(names[i] for i in expr.indices), operands[0])
-    return replace_children(expr, operands)
 
 
 def _replaced(expr: Expr, access: Access, value: Expr) -> Expr:

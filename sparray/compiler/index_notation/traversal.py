@@ -12,6 +12,7 @@ __all__ = [
     "contains_reduce",
     "depth",
     "free_indices",
+    "rename_indices",
     "replace_children",
     "substitute",
     "walk",
@@ -106,6 +107,16 @@ def _(expr: Access) -> tuple[str, ...]:
 @free_indices.register
 def _(expr: Reduce) -> tuple[str, ...]:
     return tuple(i for i in free_indices(expr.operand) if i not in expr.indices)
+
+
+def rename_indices(expr: Expr, names: Mapping[str, str]) -> Expr:
+    """Return the expression with other names for all its indices."""
+    if isinstance(expr, Access):
+        return Access(expr.tensor, tuple(names[i] for i in expr.indices))
+    operands = tuple(rename_indices(child, names) for child in children(expr))
+    if isinstance(expr, Reduce):
+        return Reduce(expr.op, tuple(names[i] for i in expr.indices), operands[0])
+    return replace_children(expr, operands)
 
 
 def substitute(expr: Expr, mapping: Mapping[Access, Expr]) -> Expr:

@@ -165,10 +165,11 @@ def load_value(access: Access, scope: Scope, ctx: Context) -> ir.Expr:
     if place.end is not None:
         end = add(place.slices[-1], place.end) if place.slices else place.end
         return _sum_duplicates(buffer, place.element, end, ctx)
+    element = ctx.element(access, place)
     if scope.lanes > 1 and scope.tile is not None:
         if scope.tile.index in access.indices:
-            return _load(buffer, place.element, scope.lanes)
-    return _load(buffer, place.element)
+            return _load(buffer, element, scope.lanes)
+    return _load(buffer, element)
 
 
 def _load(buffer: ir.Buffer, index: ir.Expr, lanes: int = 1) -> ir.Expr:

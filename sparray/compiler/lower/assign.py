@@ -6,6 +6,7 @@ from sparray.compiler.loop_ir import nodes as ir
 from sparray.compiler.loop_ir.builder import add, cast, literal
 from sparray.compiler.lower.context import Context, WorkspaceBuffers
 from sparray.compiler.lower.expression import combine, lower_expression, spread
+from sparray.compiler.lower.output import store_value
 from sparray.compiler.lower.pieces import pieces
 from sparray.compiler.lower.scope import Scope
 from sparray.compiler.lower.statement import lowers
@@ -34,6 +35,8 @@ def lower_assign(statement: Assign, scope: Scope, ctx: Context) -> None:
             _to_variable(statement, ctx.registers[target][piece.piece], piece, ctx)
     elif target in ctx.scalars:
         _to_scalar(statement, scope, ctx)
+    elif target in ctx.rows:
+        _to_row(statement, scope, ctx)
     elif target in ctx.lists:
         _to_list(statement, ctx.lists[target], scope, ctx)
     elif target in ctx.panels:
@@ -71,6 +74,15 @@ def _to_panel(statement: Assign, panel: ir.Buffer, scope: Scope, ctx: Context) -
     for piece in pieces(scope, panel.dtype, ctx):
         value = _value(statement, panel.dtype, piece, ctx)
         ctx.builder.store(panel, element(statement.target, piece, ctx), value)
+
+
+def _to_row(statement: Assign, scope: Scope, ctx: Context) -> None:
+    target = statement.target
+    dtype = ctx.rows[target.tensor].values.dtype
+    for piece in pieces(scope, dtype, ctx):
+        value = _value(statement, dtype, piece, ctx)
+        place = ctx.element(target, piece.places[target])
+        store_value(ctx, place, value, statement.op, target.tensor)
 
 
 def _to_list(

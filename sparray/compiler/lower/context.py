@@ -7,12 +7,15 @@ from typing import ClassVar
 
 from sparray.compiler import names
 from sparray.compiler.absence import Absence
+from sparray.compiler.cin.effective import reads
+from sparray.compiler.cin.nodes import Stmt
+from sparray.compiler.cin.verify import written
 from sparray.compiler.index_notation.nodes import Access
 from sparray.compiler.levels import level_index
 from sparray.compiler.loop_ir import nodes as ir
 from sparray.compiler.loop_ir.builder import Builder, add, literal, sub
 from sparray.compiler.loop_ir.dtypes import dtype_kind
-from sparray.compiler.lower.scope import Scope
+from sparray.compiler.lower.scope import Place, Scope
 from sparray.compiler.problem import Problem, TensorSpec
 from sparray.compiler.schedule.assemble import Assembly
 from sparray.formats.level import Level, LevelView
@@ -22,6 +25,7 @@ __all__ = [
     "Context",
     "Output",
     "Phase",
+    "RowBuffers",
     "WorkspaceBuffers",
     "extent_of",
     "parameters",
@@ -46,6 +50,19 @@ class WorkspaceBuffers:
     marks: ir.Buffer
     coordinates: ir.Buffer
     count: ir.Var
+
+
+@dataclass(frozen=True, slots=True)
+class RowBuffers:
+    """The memory of a row workspace: ``size`` values.
+
+    ``begin`` is the position of its first value in the operand whose pattern it has;
+    0 where it has one for each value of its index.
+    """
+
+    values: ir.Buffer
+    size: ir.Expr
+    begin: ir.Expr
 
 
 @dataclass(slots=True)
@@ -123,6 +140,8 @@ class Context:
     clamped : dict
         The first and the last but one position, if not all, that a chunk may walk of an
         operand's second level.
+    rows : dict
+        Memory of each workspace that holds a row.
     absence : Absence
         What operands and workspaces are where they hold nothing; and the result, if
         that is a constant.
@@ -146,6 +165,7 @@ class Context:
     panels: dict[str, ir.Buffer] = field(default_factory=dict)
     tile_sizes: dict[str, int] = field(default_factory=dict)
     clamped: dict[Access, tuple[ir.Expr, ir.Expr | None]] = field(default_factory=dict)
+    rows: dict[str, RowBuffers] = field(default_factory=dict)
     chunk: ir.Expr = field(default_factory=lambda: literal(0))
 
     @property
@@ -163,8 +183,27 @@ class Context:
 
     def values(self, tensor: str) -> ir.Buffer:
         """Return a tensor's values buffer."""
+        if tensor in self.rows:
+            return self.rows[tensor].values
         spec = self.spec(tensor)
         return ir.Buffer(names.values(tensor), spec.dtype, tensor == names.OUTPUT)
+
+    def element(self, access: Access, place: Place) -> ir.Expr:
+        """Return where the value of an access at a place is in its values buffer."""
+        row = self.rows.get(access.tensor)
+        if row is None or row.begin == literal(0):
+            return place.element
+        return sub(place.element, row.begin)
+
+    def followed_by(self, statement: Stmt) -> frozenset[Access]:
+        """Return the accesses whose places a statement needs to know."""
+        found = reads(statement)
+        if not self.rows:
+            return found | self.output.follows
+        targets = {assignment.target for assignment in written(statement)}
+        if any(target.tensor == names.OUTPUT for target in targets):
+            found |= self.output.follows
+        return found | {target for target in targets if target.tensor in self.rows}
 
     def view(
         self, access: Access, depth: int, slices: Sequence[ir.Expr] = ()
@@ -176,8 +215,9 @@ class Context:
         level = self.level(access.tensor, depth)
         spec = self.spec(access.tensor)
         writable = access.tensor == names.OUTPUT
+        owner = spec.pattern or access.tensor
         buffers = {
-            role: level_buffer(access.tensor, spec, depth, role, writable=writable)
+            role: level_buffer(owner, spec, depth, role, writable=writable)
             for role in level.roles
         }
         extent = extent_of(level_index(spec, access, depth))

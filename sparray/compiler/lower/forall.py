@@ -155,7 +155,7 @@ def _lower_tested(
     left = reads(without)
     with ctx.builder.otherwise():
         remaining = tuple(test for test in others if test[0] in left)
-        inside = scope.keep(left | ctx.output.follows)
+        inside = scope.keep(ctx.followed_by(without))
         _lower_tested(without, remaining, inside, ctx)
 
 
@@ -364,8 +364,7 @@ class _Merge:
         if body is None:
             return
         # Where an operand is absent, others that only multiply it are gone as well.
-        left = reads(body) | self.ctx.output.follows
-        inside = self.scope.keep(left)
+        inside = self.scope.keep(self.ctx.followed_by(body))
         for w, p, end in zip(self.walkers, positions, after, strict=True):
             if w.access in point:
                 inside = w.enter(inside, v, p, None if w.unique else end)

@@ -4,7 +4,6 @@ from sparray.compiler import names
 from sparray.compiler.absence import Absence, fill_of
 from sparray.compiler.cin.nodes import Forall, Stmt
 from sparray.compiler.index_notation.nodes import Access, Reduce
-from sparray.compiler.index_notation.simplify import accesses
 from sparray.compiler.index_notation.traversal import walk
 from sparray.compiler.loop_ir import nodes as ir
 from sparray.compiler.loop_ir.builder import Builder
@@ -75,10 +74,21 @@ def index_order(problem: Problem) -> tuple[str, ...]:
     """Return the indices in the order in which kernels receive their extents."""
     assignment = problem.assignment
     found = dict.fromkeys(assignment.target.indices)
-    for node in walk(assignment.value):
-        if isinstance(node, Access | Reduce):
-            found.update(dict.fromkeys(node.indices))
+    for value in problem.values:
+        for node in walk(value):
+            if isinstance(node, Access | Reduce):
+                found.update(dict.fromkeys(node.indices))
     return tuple(found)
+
+
+def _followed(problem: Problem, statement: Stmt) -> list[Access]:
+    """Return the accesses that have levels: those of operands and of rows."""
+    flat = {
+        made.workspace.name
+        for made in workspaces(statement)
+        if made.workspace.kind == "scalar"
+    }
+    return [access for access in problem.reads if access.tensor not in flat]
 
 
 def _lower_phase(
@@ -93,7 +103,7 @@ def _lower_phase(
     output = _output(problem, assemble)
     absence = _absence(problem, statement)
     ctx = Context(problem, phase, vector_bytes, builder, output, assemble.way, absence)
-    scope = advance(start(accesses(problem.assignment.value), Scope()), ctx)
+    scope = advance(start(_followed(problem, statement), Scope()), ctx)
     ctx.tile_sizes.update(largest_tiles(statement))
     lists = list(buffered_workspaces(statement))
     if isinstance(statement, Forall) and statement.chunks == "merge":
@@ -112,12 +122,16 @@ def _absence(problem: Problem, statement: Stmt) -> Absence:
     """Return what operands, workspaces and the result are where they hold nothing."""
     operands = problem.absence
     dtypes, fills = dict(operands.dtypes), dict(operands.fills)
+    patterns = dict(operands.patterns)
     for made in workspaces(statement):
-        dtypes[made.workspace.name] = made.workspace.dtype
-        fills[made.workspace.name] = fill_of(where.initial(made).value)
+        name = made.workspace.name
+        dtypes[name] = made.workspace.dtype
+        fills[name] = fill_of(where.initial(made).value)
+        if made.workspace.kind == "pattern":
+            patterns[name] = problem.specs[name].pattern or name
     if problem.constant is not None:
         fills[names.OUTPUT] = problem.output.fill
-    return Absence(dtypes, fills, operands.scalars)
+    return Absence(dtypes, fills, operands.scalars, patterns)
 
 
 def _parameters(
@@ -152,7 +166,7 @@ def _output(problem: Problem, assemble: Assemble) -> Output:
 
 
 def _source(problem: Problem, assemble: Assemble) -> Access:
-    for access in accesses(problem.assignment.value):
+    for access in problem.reads:
         if access.tensor == assemble.source:
             return access
     raise InternalError(f"expected an operand to inherit from, got {assemble}")

@@ -111,9 +111,18 @@ def insert(
     )
 
 
-def store_value(ctx: Context, index: ir.Expr, value: ir.Expr, op: str | None) -> None:
-    """Emit the write of a value of the result, or an update by an operator."""
-    buffer = ctx.values("out")
+def store_value(
+    ctx: Context,
+    index: ir.Expr,
+    value: ir.Expr,
+    op: str | None,
+    tensor: str = names.OUTPUT,
+) -> None:
+    """Emit the write of a value of the result, or an update by an operator.
+
+    Or of a workspace that holds a row.
+    """
+    buffer = ctx.values(tensor)
     defined = op is not None and operator(op).definition is not None
     if op is not None and (defined or buffer.dtype == "bool"):
         old = ir.Load(buffer, index, value.lanes)

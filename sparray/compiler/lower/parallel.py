@@ -314,7 +314,7 @@ def _dense_indices(statement: Stmt, ctx: Context) -> list[str]:
             statement = statement.body
         else:
             raise InternalError(f"expected a CIN statement, got {statement!r}")
-    operands = accesses(ctx.problem.assignment.value)
+    operands = [a for a in ctx.problem.reads if a.tensor in ctx.problem.specs]
     known = {index for access in operands for index in access.indices}
     sparse = {
         level_index(ctx.spec(access.tensor), access, depth)

@@ -14,7 +14,8 @@ __all__ = ["add_up", "extra_sums", "update_operator", "use_sums"]
 
 def update_operator(statement: Where) -> str | None:
     """Return the operator that updates a workspace; None if it is only assigned."""
-    ops = (assignment.op for assignment in written(statement.producer))
+    name = statement.workspace.name
+    ops = (a.op for a in written(statement.producer) if a.target.tensor == name)
     return next((op for op in ops if op is not None), None)
 
 

@@ -16,7 +16,10 @@ __all__ = ["LevelWalker", "ListWalker", "Walker", "walker"]
 
 @dataclass(frozen=True, slots=True)
 class LevelWalker:
-    """The positions ``[begin, end)`` of one level, below where its access is."""
+    """The positions ``[begin, end)`` of one level, below where its access is.
+
+    Accesses with the same pattern, ``along``, are always at the same position.
+    """
 
     access: Access
     begin: ir.Expr
@@ -24,6 +27,7 @@ class LevelWalker:
     place: Place
     level: PositionIterable
     view: LevelView
+    along: tuple[Access, ...] = ()
 
     @property
     def hint(self) -> str:
@@ -54,7 +58,11 @@ class LevelWalker:
     ) -> Scope:
         """Return the scope in which the access stands at a position or a range."""
         depth, slices = self.place.depth + 1, self.place.slices
-        return scope.place(self.access, Place(depth, begin, end, slices))
+        place = Place(depth, begin, end, slices)
+        for access in self.along:
+            if access in scope.places:
+                scope = scope.place(access, place)
+        return scope.place(self.access, place)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,4 +114,9 @@ def walker(access: Access, scope: Scope, ctx: Context) -> Walker:
         lowest, highest = ctx.clamped[access]
         first = ir.Binary("max", first, lowest, "int64")
         last = last if highest is None else minimum(last, highest)
-    return LevelWalker(access, first, last, place, level, view)
+    along = tuple(
+        other
+        for other in scope.places
+        if other != access and ctx.absence.pattern(other) == ctx.absence.pattern(access)
+    )
+    return LevelWalker(access, first, last, place, level, view, along)

@@ -3,9 +3,10 @@
 from collections.abc import Callable
 from dataclasses import replace
 
+import numpy as np
+
 from sparray.compiler.cin.effective import (
     effective_value,
-    reads,
     restrict,
     target_access,
 )
@@ -15,6 +16,7 @@ from sparray.compiler.index_notation.simplify import accesses
 from sparray.compiler.levels import level_index, n_levels
 from sparray.compiler.loop_ir import nodes as ir
 from sparray.compiler.loop_ir.builder import literal
+from sparray.compiler.loop_ir.dtypes import numpy_dtype
 from sparray.compiler.lower.access import is_walked
 from sparray.compiler.lower.context import Context, zero_of
 from sparray.compiler.lower.expression import spread
@@ -23,6 +25,7 @@ from sparray.compiler.lower.pieces import lanes_of
 from sparray.compiler.lower.scope import Scope
 from sparray.compiler.lower.statement import lower_statement, lowers
 from sparray.compiler.lower.sums import add_up, extra_sums, update_operator
+from sparray.compiler.lower.walker import walker
 from sparray.errors import InternalError
 
 __all__ = ["lower_where"]
@@ -43,15 +46,18 @@ def _side(statement: Stmt, scope: Scope, ctx: Context) -> Scope:
 
     Both may loop over an index; an operand of the other one is not walked there.
     """
-    return scope.keep(reads(statement) | ctx.output.follows)
+    return scope.keep(ctx.followed_by(statement))
 
 
 def initial(statement: Where) -> ir.Literal:
     """Return what a workspace holds at first: the identity of what updates it."""
-    dtype = statement.workspace.dtype
+    dtype, fill = statement.workspace.dtype, statement.workspace.fill
     op = update_operator(statement)
     if op is not None:
         return ir.Literal(reduction_identity(op, dtype).item(), dtype)
+    if fill is not None:
+        value = np.asarray(fill.value).astype(numpy_dtype(dtype))
+        return ir.Literal(value.item(), dtype)
     return ir.Literal(zero_of(dtype), dtype)
 
 
@@ -163,9 +169,34 @@ def _lower_dense(statement: Where, scope: Scope, ctx: Context) -> None:
     lower_statement(statement.consumer, _side(statement.consumer, scope, ctx), ctx)
 
 
+def _lower_row(statement: Where, scope: Scope, ctx: Context) -> None:
+    """Emit a row of its own: every coordinate is initialised, then assigned."""
+    row = ctx.rows[statement.workspace.name]
+    first = initial(statement)
+    with ctx.builder.loop("q", literal(0), row.size) as q:
+        ctx.builder.store(row.values, q, first)
+    lower_statement(statement.producer, _side(statement.producer, scope, ctx), ctx)
+    lower_statement(statement.consumer, _side(statement.consumer, scope, ctx), ctx)
+
+
+def _lower_pattern(statement: Where, scope: Scope, ctx: Context) -> None:
+    """Emit a row of values for an operand's entries, counted from the row's first.
+
+    The producer assigns each of them, so none needs an initial value.
+    """
+    name = statement.workspace.name
+    access = Access(name, statement.workspace.indices)
+    begin = ctx.builder.declare("begin", walker(access, scope, ctx).begin)
+    ctx.rows[name] = replace(ctx.rows[name], begin=begin)
+    lower_statement(statement.producer, _side(statement.producer, scope, ctx), ctx)
+    lower_statement(statement.consumer, _side(statement.consumer, scope, ctx), ctx)
+
+
 _KINDS: dict[str, Callable[[Where, Scope, Context], None]] = {
     "registers": _lower_registers,
     "scalar": _lower_scalar,
     "list": _lower_list,
     "dense": _lower_dense,
+    "row": _lower_row,
+    "pattern": _lower_pattern,
 }

@@ -1,6 +1,7 @@
 """Memory of the workspaces of one task: taken once, and lists clean between uses."""
 
 from collections.abc import Iterator
+from functools import reduce
 
 from sparray.compiler import names
 from sparray.compiler.cin.nodes import (
@@ -11,10 +12,17 @@ from sparray.compiler.cin.nodes import (
     Stmt,
     Tiles,
     Where,
+    Workspace,
 )
+from sparray.compiler.levels import level_index, n_levels
 from sparray.compiler.loop_ir import nodes as ir
 from sparray.compiler.loop_ir.builder import add, literal, mul
-from sparray.compiler.lower.context import Context, WorkspaceBuffers, extent_of
+from sparray.compiler.lower.context import (
+    Context,
+    RowBuffers,
+    WorkspaceBuffers,
+    extent_of,
+)
 from sparray.compiler.lower.coordinates import coordinate
 from sparray.compiler.lower.scope import Scope
 from sparray.errors import InternalError
@@ -32,7 +40,7 @@ __all__ = [
 
 def buffered_workspaces(statement: Stmt) -> Iterator[Where]:
     """Yield every `Where` of a statement whose workspace is in memory."""
-    kinds = ("list", "dense")
+    kinds = ("list", "dense", "row", "pattern")
     return (w for w in workspaces(statement) if w.workspace.kind in kinds)
 
 
@@ -75,6 +83,7 @@ def allocate(lists: Iterator[Where], ctx: Context) -> None:
 
     A workspace has an element for each value of its indices, sized by their extents,
     whichever operand brings them.
+    Those are as many as a row of a pattern may have.
     """
     b = ctx.builder
     for statement in lists:
@@ -88,6 +97,11 @@ def allocate(lists: Iterator[Where], ctx: Context) -> None:
                 size = mul(size, _length(index, ctx))
             name, dtype = f"{workspace.name}_values", workspace.dtype
             ctx.panels[workspace.name] = b.allocate(name, dtype, size)
+            continue
+        if workspace.kind in ("row", "pattern"):
+            size = _row_length(workspace, ctx)
+            row = b.allocate(f"{workspace.name}_values", workspace.dtype, size)
+            ctx.rows[workspace.name] = RowBuffers(row, size, literal(0))
             continue
         (index,) = workspace.indices
         size = ir.Var(names.extent(index))
@@ -103,8 +117,18 @@ def allocate(lists: Iterator[Where], ctx: Context) -> None:
         )
 
 
+def _row_length(workspace: Workspace, ctx: Context) -> ir.Expr:
+    if workspace.kind == "row":
+        extents: list[ir.Expr] = [ir.Var(names.extent(i)) for i in workspace.indices]
+        return reduce(mul, extents)
+    access, spec = Access(workspace.name, workspace.indices), ctx.spec(workspace.name)
+    return ir.Var(names.extent(level_index(spec, access, n_levels(spec) - 1)))
+
+
 def release(ctx: Context) -> None:
     """Emit the release of what `allocate` took."""
+    for row in ctx.rows.values():
+        ctx.builder.free(row.values)
     for workspace in ctx.lists.values():
         if workspace.values is not None:
             ctx.builder.free(workspace.values)

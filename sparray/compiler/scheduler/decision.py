@@ -17,6 +17,7 @@ from sparray.compiler.lower.append import located_prefix
 from sparray.compiler.problem import Problem
 from sparray.compiler.schedule.accumulate import Accumulate
 from sparray.compiler.schedule.assemble import Assemble, Assembly
+from sparray.compiler.schedule.join import Join
 from sparray.compiler.schedule.pack import Pack
 from sparray.compiler.schedule.parallelize import Parallelize
 from sparray.compiler.schedule.prefetch import Prefetch
@@ -75,6 +76,7 @@ Command = (
     | Unroll
     | Vectorize
     | Parallelize
+    | Join
 )
 
 

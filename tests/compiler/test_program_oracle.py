@@ -1,0 +1,28 @@
+"""The oracle for programs: random ones, right however they are joined.
+
+Dense NumPy = CIN of the joined nest = loop IR, for random chains of statements. A
+program is named by its seed: ``random_program(seed)`` of `tests/oracle`.
+"""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from program_problems import check_program, random_program
+
+
+@settings(max_examples=40)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_programs_agree_with_dense_numpy(seed):
+    check_program(random_program(seed))
+
+
+def test_programs_are_joined_often_enough_to_test_it():
+    joined = [check_program(random_program(seed)) for seed in range(20)]
+    assert sum(count > 0 for count in joined) >= 5
+
+
+@pytest.mark.slow
+@settings(max_examples=400)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_programs_agree_with_dense_numpy_more(seed):
+    check_program(random_program(seed))
