@@ -27,10 +27,12 @@ if TYPE_CHECKING:
     from sparray.program_plan import Group
 
 __all__ = [
+    "GroupRunner",
     "ProgramStep",
     "check_names",
     "describe_operands",
     "evaluate_program",
+    "group_runners",
     "is_program",
     "output_formats",
     "parsed_program",
@@ -118,13 +120,30 @@ def evaluate_program(
     check_names(program, operands)
     shapes = tuple((name, operands[name].shape) for name in program.operands)
     _check(program, shapes)
-    arrays: dict[str, Given] = {name: operands[name] for name in program.operands}
-    for runner in _runners(program, arrays, wanted, missing):
-        runner.run(arrays, wanted)
-        for name in runner.last:
-            del arrays[name]
+    arrays = run_program(program, operands, wanted, missing)
     results = [arrays[name] for name in program.outputs]
     return tuple(result for result in results if isinstance(result, Stored))
+
+
+def run_program(
+    program: "Program",
+    operands: Mapping[str, Given],
+    formats: Mapping[str, Format],
+    missing: str,
+) -> dict[str, Given]:
+    """Compute a program of operands that are known to fit; see `evaluate_program`.
+
+    Returns
+    -------
+    dict of str to Given
+        The results, and operands that were not released.
+    """
+    arrays: dict[str, Given] = {name: operands[name] for name in program.operands}
+    for runner in group_runners(program, arrays, formats, missing):
+        runner.run(arrays, formats)
+        for name in runner.last:
+            del arrays[name]
+    return arrays
 
 
 def check_names(program: "Program", given: Mapping[str, object]) -> None:
@@ -168,15 +187,16 @@ def shared_levels(operands: Mapping[str, Given]) -> dict[str, int]:
     return {name: number for number, names in enumerate(groups) for name in names}
 
 
-_known: dict[Hashable, "tuple[_GroupRunner, ...]"] = {}
+_known: dict[Hashable, "tuple[GroupRunner, ...]"] = {}
 
 
-def _runners(
+def group_runners(
     program: "Program",
     operands: Mapping[str, Given],
     formats: Mapping[str, Format],
     missing: str,
-) -> "tuple[_GroupRunner, ...]":
+) -> "tuple[GroupRunner, ...]":
+    """Return what computes a program for operands, in order; planned once."""
     keys = [given_key(operands[name]) for name in program.operands]
     shared = shared_levels({name: operands[name] for name in program.operands})
     key = (program, missing, tuple(formats.items()), tuple(shared.items()), *keys)
@@ -187,15 +207,15 @@ def _runners(
         steps = program_steps(program, tuple(formats), missing)
         described = describe_operands(program, operands)
         groups = plan_program(steps, program.outputs, described, formats, shared)
-        seen, runners = set(program.outputs), list[_GroupRunner]()
+        seen, runners = set(program.outputs), list[GroupRunner]()
         for group in reversed(groups):
-            runners.append(_GroupRunner(group, seen))
+            runners.append(GroupRunner(group, seen))
             seen |= runners[-1].reads
         found = _known[key] = tuple(reversed(runners))
     return found
 
 
-class _GroupRunner:
+class GroupRunner:
     """Computes a group of statements, and knows which arrays it needs last."""
 
     def __init__(self, group: "Group", needed: Collection[str]) -> None:

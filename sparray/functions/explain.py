@@ -7,14 +7,12 @@ from typing import Any, Literal
 import numpy as np
 
 from sparray.compiler.index_notation.printer import print_access, print_assignment
-from sparray.compiler.index_notation.program import Program
 from sparray.compiler.index_notation.semiring import Semiring, as_semiring
 from sparray.compiler.pipeline import CompiledPlan
 from sparray.compiler.problem import Problem
 from sparray.dispatch import (
     FusedRunner,
     Given,
-    evaluate_expression,
     fused_runner,
 )
 from sparray.errors import ExpressionError, ScheduleError
@@ -31,11 +29,9 @@ from sparray.functions.explanation import Explanation
 from sparray.functions.schedule import Schedule, as_schedule
 from sparray.planning import operands_plan
 from sparray.programs import (
-    check_names,
     is_program,
     output_formats,
     parsed_program,
-    program_steps,
 )
 from sparray.readings import read_operands
 from sparray.stored import Operand, dense_operand
@@ -53,6 +49,7 @@ def explain(
     missing: Literal["zero", "fill"] = "zero",
     schedule: Schedule | str | None = None,
     semiring: Semiring | str | None = None,
+    outputs: Sequence[str] | None = None,
     **named: Any,
 ) -> Explanation:
     """Say how an expression would be computed for given operands.
@@ -75,6 +72,8 @@ def explain(
         As for `einsum`.
     semiring : str or Semiring, optional
         As for `einsum`.
+    outputs : sequence of str, optional
+        As for `compute`.
     **named
         As for `compute`.
 
@@ -89,7 +88,8 @@ def explain(
 
     Notes
     -----
-    Nothing is computed and nothing compiled. Operands of many dimensions are numbered,
+    Nothing is computed and nothing compiled, but for what earlier parts of a program
+    make, whose sizes the last one depends on. Operands of many dimensions are numbered,
     as they are when the expression is computed. In the table of loops, each row counts
     the loops inside it too, and bytes are those that loads and stores take, whatever
     of them a cache may hold.
@@ -104,14 +104,17 @@ def explain(
     ...
     """
     by_hand, over = as_schedule(schedule), as_semiring(semiring)
-    if is_program(expression):
+    if outputs is not None or is_program(expression):
         if schedule is not None:
             raise ScheduleError(
                 "schedule: expected one statement that it is for, got several"
             )
         if semiring is not None:
             raise ExpressionError("semiring: expected one statement, got several")
-        program = parsed_program(expression)
+        # It explains what is left of a program by this module.
+        from sparray.functions.explained_program import explain_program
+
+        program = parsed_program(expression, outputs)
         arrays: dict[str, Given] = {
             name: as_operand(name, value) for name, value in named.items()
         }
@@ -245,43 +248,3 @@ def _formats(
         yield "out is dense: every element may have a value of its own"
     else:
         yield "out is sparse: where no operand has an entry there is nothing to store"
-
-
-def explain_program(
-    program: Program,
-    operands: Mapping[str, Given],
-    formats: Mapping[str, Format],
-    *,
-    source: bool = False,
-    missing: str = "zero",
-) -> Explanation:
-    """Say how several statements would be computed, one after the other.
-
-    Parameters
-    ----------
-    program : Program
-        The statements.
-    operands : mapping of str to SparseArray, Stored or ndarray
-        Each of its operands, by name.
-    formats : mapping of str to Format
-        Of results, where they are asked for.
-    source : bool
-        As for `explain`.
-    missing : {"zero", "fill"}
-        As for `explain`.
-
-    Notes
-    -----
-    All but the last are computed, to know the sizes of what they make.
-    """
-    arrays = dict(operands)
-    check_names(program, arrays)
-    steps = program_steps(program, tuple(formats), missing)
-    parts = []
-    for number, step in enumerate(steps, 1):
-        given = [arrays[name] for name in step.expression.tensors]
-        wanted = formats.get(step.target)
-        parts.append(explain_expression(step.expression, given, wanted, source))
-        if number < len(steps):
-            arrays[step.target] = evaluate_expression(step.expression, given, wanted)
-    return Explanation.joined(parts, source)

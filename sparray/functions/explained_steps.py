@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from sparray.compiler.cin.printer import print_statement
-from sparray.compiler.index_notation.simplify import accesses
 from sparray.compiler.pipeline import CompiledPlan, KernelSpec
 from sparray.compiler.problem import Problem
 from sparray.compiler.scheduler.alternatives import (
@@ -76,7 +75,10 @@ def _extents(
         name: shapes[array]
         for (name, _), array in zip(problem.operands, step.operands, strict=True)
     }
-    for access in accesses(problem.assignment.value):
+    for access in problem.reads:
+        if access.tensor not in arrays:
+            # A temporary, whose indices operands have too.
+            continue
         found.update(zip(access.indices, arrays[access.tensor], strict=True))
     return found
 
@@ -93,7 +95,7 @@ def _kernel(
         Section("loops", (), _loops(decision)),
         _workspaces(workspace_sizes(decision, extents)),
         Section("decisions", _reasons(decision.reasons)),
-        _rejected("rejected loop orders", other_orders(decision)),
+        _rejected("rejected loop orders", _other_orders(decision)),
         Section("concrete index notation", inside=tuple(_stages(decision))),
     ]
     if source and spec is not None:
@@ -106,6 +108,11 @@ def _kernel(
         f"estimated cost: {decision.cost:.3g} multiply-adds",
     )
     return Section(title, lines, inside=tuple(filter(_says_something, inside)))
+
+
+def _other_orders(decision: Decision) -> Sequence[Alternative]:
+    # Each of several statements has an order of its own.
+    return [] if decision.problem.temporaries else other_orders(decision)
 
 
 def _says_something(section: Section) -> bool:
@@ -144,6 +151,8 @@ _KINDS = {
     "registers": "a tile in vector registers",
     "list": "an array with marks and a list of its coordinates",
     "dense": "an array",
+    "row": "an array of one row",
+    "pattern": "a value for each entry of a row",
 }
 
 

@@ -9,7 +9,7 @@ from sparray.compiler.index_notation.inline import inline_temporaries
 from sparray.formats.format import Format
 from sparray.formats.named import as_format
 from sparray.functions.einsum import Operand
-from sparray.functions.explain import explain_program
+from sparray.functions.explained_program import explain_program
 from sparray.functions.explanation import Explanation
 from sparray.programs import evaluate_program
 from sparray.results import wrap_result

@@ -28,6 +28,7 @@ from sparray.compiler.index_notation.simplify import accesses
 from sparray.compiler.index_notation.traversal import substitute, walk
 from sparray.compiler.levels import is_walked, level_index, n_levels
 from sparray.compiler.lower.workspaces import workspaces
+from sparray.compiler.problem import Problem
 from sparray.compiler.schedule.assemble import Assembly
 from sparray.compiler.scheduler.assembly import walked_at
 from sparray.compiler.scheduler.cost_model import loop_length
@@ -117,13 +118,19 @@ def workspace_sizes(
         tiles.inner: max(tiles.sizes) for tiles in _tiles_of(decision.statement)
     } | dict(extents)
     return tuple(
-        WorkspaceSize(place.workspace, _n_bytes(place.workspace, sizes))
+        WorkspaceSize(
+            place.workspace, _n_bytes(place.workspace, sizes, decision.problem)
+        )
         for place in workspaces(decision.statement)
     )
 
 
-def _n_bytes(workspace: Workspace, sizes: Mapping[str, int]) -> int:
+def _n_bytes(workspace: Workspace, sizes: Mapping[str, int], problem: Problem) -> int:
     each = np.dtype(workspace.dtype).itemsize
+    if workspace.kind == "pattern":
+        spec = problem.specs[workspace.name]
+        access = Access(workspace.name, workspace.indices)
+        return each * sizes[level_index(spec, access, n_levels(spec) - 1)]
     if workspace.kind == "list":
         each += _LISTED_BYTES
     return each * prod(sizes[index] for index in workspace.indices)
@@ -152,9 +159,11 @@ class _Estimator:
         self.statistics = decision.statistics
         self.specs = decision.problem.specs
         self.order = [loop.index for loop in decision.loops]
+        # One with a pattern is walked as an operand is.
         self.kinds = {
             place.workspace.name: place.workspace
             for place in workspaces(decision.statement)
+            if place.workspace.kind != "pattern"
         }
         # How many values a workspace gets before it is read.
         self.filled: dict[str, float] = {}
