@@ -7,4 +7,5 @@ import pytest
 def interpreted(monkeypatch):
     """Answer without compiling; the kernels' text is the same."""
     monkeypatch.setattr("sparray.dispatch._calls", {})
+    monkeypatch.setattr("sparray.programs._known", {})
     monkeypatch.setattr("sparray.execution.load_kernel", lambda key, make: None)
