@@ -38,7 +38,7 @@ from sparray.stored import Operand, dense_operand
 from sparray.view.labels import count_text
 from sparray.view.section import Section
 
-__all__ = ["explain", "explain_expression", "explain_program"]
+__all__ = ["explain", "explain_expression"]
 
 
 def explain(
