@@ -7,6 +7,7 @@ Operands are ``A``, ``B``, ... and the result is ``out``; indices are ``i``, ``j
 import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 __all__ = [
     "COUNT",
@@ -149,6 +150,7 @@ def wholes(indices: Iterable[str]) -> tuple[str, ...]:
     return tuple(made)
 
 
+@lru_cache(maxsize=4096)
 def derived(index: str) -> Block | Diagonal | None:
     """Return what a derived index is made of; None for an index of the expression.
 

@@ -2,11 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 
 import numpy as np
 
 from sparray.compiler import names
 from sparray.compiler.absence import Absence, Fill, fill_of
+from sparray.compiler.identity import cached_by_identity
 from sparray.compiler.index_notation.nodes import Access, Assignment, Expr, Literal
 from sparray.compiler.index_notation.printer import print_assignment
 from sparray.compiler.index_notation.traversal import accesses
@@ -90,8 +92,7 @@ class Problem:
     @property
     def specs(self) -> Mapping[str, TensorSpec]:
         """Every tensor's spec by name, the result's and the temporaries' too."""
-        made = {t.assignment.target.tensor: t.spec for t in self.temporaries}
-        return {**dict(self.operands), **made, names.OUTPUT: self.output}
+        return _specs(self.operands, self.temporaries, self.output)
 
     @property
     def values(self) -> tuple[Expr, ...]:
@@ -110,8 +111,7 @@ class Problem:
 
         So are temporaries that have an operand's pattern; others are always there.
         """
-        made = [(t.assignment.target.tensor, t.spec) for t in self.temporaries]
-        return absence_of((*self.operands, *made))
+        return _absence(self.operands, self.temporaries)
 
     @property
     def constant(self) -> Expr | None:
@@ -137,6 +137,25 @@ class Problem:
         if self.prune:
             lines.append("store values that are not zero")
         return "\n".join(lines)
+
+
+@cached_by_identity(1024)
+def _specs(
+    operands: tuple[tuple[str, TensorSpec], ...],
+    temporaries: "tuple[Temporary, ...]",
+    output: TensorSpec,
+) -> Mapping[str, TensorSpec]:
+    made = {t.assignment.target.tensor: t.spec for t in temporaries}
+    return MappingProxyType({**dict(operands), **made, names.OUTPUT: output})
+
+
+@cached_by_identity(1024)
+def _absence(
+    operands: tuple[tuple[str, TensorSpec], ...],
+    temporaries: "tuple[Temporary, ...]",
+) -> Absence:
+    made = [(t.assignment.target.tensor, t.spec) for t in temporaries]
+    return absence_of((*operands, *made))
 
 
 def result_spec(

@@ -1,7 +1,7 @@
 """The dtype of an expression, by NumPy's promotion."""
 
 from collections.abc import Mapping
-from functools import singledispatch
+from functools import lru_cache, singledispatch
 from typing import Any
 
 import numpy as np
@@ -103,7 +103,7 @@ def _sample(expr: Expr, dtypes: Mapping[str, str]) -> Any:
 
 @_sample.register
 def _(expr: Access, dtypes: Mapping[str, str]) -> Any:
-    return np.ones(1, dtype=numpy_dtype(dtypes[expr.tensor]))
+    return _ones(dtypes[expr.tensor])
 
 
 @_sample.register
@@ -115,14 +115,34 @@ def _(expr: Literal, dtypes: Mapping[str, str]) -> Any:
 def _(expr: Apply, dtypes: Mapping[str, str]) -> Any:
     operands = [_sample(child, dtypes) for child in expr.operands]
     for operand in operands:
-        if not is_weak(operand) and operand.dtype.name == "bfloat16":
+        if not is_weak(operand) and operand.dtype.kind == "V":
             # To ml_dtypes a Python float is no weak scalar.
             operands = [
                 np.asarray(x, operand.dtype) if type(x) is float else x
                 for x in operands
             ]
             break
-    return apply_operator(expr.op, *operands)
+    return _applied(expr.op, *map(_fact, operands))
+
+
+def _fact(sample: Any) -> Any:
+    """Return all that the dtype of a result depends on, as a key."""
+    # 0.0 equals -0.0, and True equals 1.
+    if is_weak(sample):
+        return type(sample), repr(sample), sample
+    return sample.dtype
+
+
+@lru_cache(maxsize=4096)
+def _applied(op: str, *facts: Any) -> Any:
+    """Return a sample of an operator's result for operands like the given ones."""
+    operands = (fact[2] if type(fact) is tuple else _ones(fact) for fact in facts)
+    return apply_operator(op, *operands)
+
+
+@lru_cache(maxsize=64)
+def _ones(dtype: Any) -> Any:
+    return np.ones(1, dtype=numpy_dtype(dtype))
 
 
 @_sample.register

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from functools import singledispatch
 
+from sparray.compiler.identity import cached_by_identity
 from sparray.compiler.index_notation.nodes import Access, Apply, Expr, Literal, Reduce
 from sparray.errors import InternalError
 
@@ -59,6 +60,7 @@ def depth(expr: Expr) -> int:
     return deepest
 
 
+@cached_by_identity(4096)
 def accesses(expr: Expr) -> tuple[Access, ...]:
     """Return the distinct accesses in order of first appearance.
 

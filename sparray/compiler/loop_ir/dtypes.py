@@ -5,6 +5,7 @@ as float32, compute in float32, and round once when they store it. NumPy knows f
 bfloat16 comes from `ml_dtypes`, which is imported when somebody asks for it by name.
 """
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,13 @@ HALVES = frozenset({"float16", "bfloat16"})
 
 def is_half(dtype: "str | np.dtype[Any]") -> bool:
     """Tell whether a dtype is a 16-bit float."""
-    return (dtype if isinstance(dtype, str) else dtype.name) in HALVES
+    return dtype in HALVES if isinstance(dtype, str) else _named_half(dtype)
+
+
+@lru_cache(maxsize=64)
+def _named_half(dtype: np.dtype[Any]) -> bool:
+    # NumPy puts the name together each time that it is asked for.
+    return dtype.name in HALVES
 
 
 def computed_dtype(dtype: str) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sparray.compiler import names
+from sparray.compiler.identity import cached_by_identity
 from sparray.compiler.index_notation.nodes import Access, Expr
 from sparray.compiler.index_notation.simplify import accesses
 from sparray.compiler.levels import (
@@ -58,6 +59,14 @@ def walked_at(
     Here every access stands before its level of that index, as it does in each
     order that the levels allow.
     """
+    walked, points = _walked_at(value, index, problem)
+    return list(walked), points
+
+
+@cached_by_identity(1024)
+def _walked_at(
+    value: Expr, index: str, problem: Problem
+) -> tuple[tuple[Access, ...], tuple[frozenset[Access], ...]]:
     walked = []
     for access in dict.fromkeys(accesses(value)):
         spec = problem.specs[access.tensor]
@@ -68,7 +77,7 @@ def walked_at(
                 walked.append(access)
                 break
     points = lattice(value, walked, problem.absence)
-    return [a for a in walked if any(a in p for p in points)], points
+    return tuple(a for a in walked if any(a in p for p in points)), points
 
 
 def choose_assembly(

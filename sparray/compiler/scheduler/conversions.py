@@ -1,5 +1,7 @@
 """Conversions between formats as problems of their own: which there are, their cost."""
 
+from functools import lru_cache
+
 from sparray.compiler import names
 from sparray.compiler.index_notation.canonical import index_name
 from sparray.compiler.index_notation.nodes import Access, Assignment
@@ -26,8 +28,17 @@ def conversion(spec: TensorSpec, wanted: TensorSpec) -> Problem:
 
 def conversion_statistics(statistics: Statistics, problem: Problem) -> Statistics:
     """Return sizes for a conversion: those of the largest operand."""
+    return _sized(problem, *_largest(statistics))
+
+
+def _largest(statistics: Statistics) -> tuple[int, int]:
+    """Return the largest extent and the most stored entries."""
     extent = max(statistics.extents.values(), default=1)
     stored = max((c[-1] for c in statistics.positions.values() if c), default=1)
+    return extent, stored
+
+
+def _sized(problem: Problem, extent: int, stored: int) -> Statistics:
     return Statistics(
         dict.fromkeys(problem.assignment.target.indices, extent),
         {name: [stored] * n_levels(spec) for name, spec in problem.specs.items()},
@@ -36,9 +47,13 @@ def conversion_statistics(statistics: Statistics, problem: Problem) -> Statistic
 
 def is_direct(statistics: Statistics, spec: TensorSpec, wanted: TensorSpec) -> bool:
     """Tell whether one kernel converts a spec to another."""
+    return _is_direct(spec, wanted, *_largest(statistics))
+
+
+@lru_cache(maxsize=4096)
+def _is_direct(spec: TensorSpec, wanted: TensorSpec, extent: int, stored: int) -> bool:
     problem = conversion(spec, wanted)
-    sizes = conversion_statistics(statistics, problem)
-    return best_candidate(problem, sizes) is not None
+    return best_candidate(problem, _sized(problem, extent, stored)) is not None
 
 
 def conversion_cost(

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from math import prod
 
 from sparray.compiler import names
+from sparray.compiler.identity import cached_by_identity
 from sparray.compiler.index_notation.nodes import (
     Access,
     Apply,
@@ -111,6 +112,7 @@ def loop_length(
     return _branch(value, index, problem, statistics)
 
 
+@cached_by_identity(256)
 def _counts_absent(value: Expr, problem: Problem) -> bool:
     """Tell whether a reduction may count what is not stored."""
     others = any(isinstance(e, Reduce) and e.op != "add" for e in walk(value))
@@ -134,6 +136,7 @@ def _visits_absent(
     return frozenset() in walked_at(value, index, problem)[1]
 
 
+@cached_by_identity(4096)
 def _branch(expr: Expr, index: str, problem: Problem, statistics: Statistics) -> float:
     """Return how many values of an index an expression has work for."""
     extent = statistics.extent(index)
@@ -174,6 +177,7 @@ def _chosen(operands: Sequence[Expr], parts: Sequence[float]) -> float:
     return max(parts)
 
 
+@cached_by_identity(4096)
 def _stored(
     access: Access, index: str, problem: Problem, statistics: Statistics
 ) -> float:
@@ -230,6 +234,7 @@ def _merge_steps(
     return steps
 
 
+@cached_by_identity(4096)
 def _is_walked(access: Access, index: str, problem: Problem) -> bool:
     spec = problem.specs[access.tensor]
     return any(

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from sparray.compiler import names
 from sparray.compiler.cin.concretize import merged_value, split_reductions
+from sparray.compiler.identity import cached_by_identity
 from sparray.compiler.index_notation.nodes import Access, Expr
 from sparray.compiler.index_notation.simplify import accesses
 from sparray.compiler.levels import level_index, loop_parts, n_levels
@@ -61,6 +62,15 @@ def shape_of(
     problem: Problem, split: Mapping[str, tuple[str, ...]] | None = None
 ) -> Shape:
     """Return the parts of a problem, whose loops may be ``split`` further."""
+    return _shape(problem, split) if split else _whole_shape(problem)
+
+
+@cached_by_identity(512)
+def _whole_shape(problem: Problem) -> Shape:
+    return _shape(problem, None)
+
+
+def _shape(problem: Problem, split: Mapping[str, tuple[str, ...]] | None) -> Shape:
     assignment = problem.assignment
     value, reductions = split_reductions(assignment.value)
     merged = merged_value(value, reductions)
