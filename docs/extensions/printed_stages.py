@@ -25,6 +25,7 @@ from sparray.formats.named import named_format
 from sparray.functions.explain import explain
 from sparray.planning import operands_plan
 from sparray.sparse_array import SparseArray
+from sparray.tracing.fused_function import fuse
 
 TEXT = "C[i,j] = A[i,k] * B[k,j]"
 
@@ -77,7 +78,17 @@ def _explanations() -> Pages:
         "explain_sddmm.html": explain(
             "C[i,j] = S[i,j] * U[i,k] * V[k,j]", S=matrix, U=factor, V=factor.T
         )._repr_html_(),
+        "explain_attention.html": fuse(_attention)
+        .explain(factor, factor, factor, matrix != 0)
+        ._repr_html_(),
     }
+
+
+def _attention(q: Any, k: Any, v: Any, mask: Any) -> Any:
+    """Return attention over the entries of a mask, as users write it."""
+    s = np.where(mask, q @ k.T / np.sqrt(64.0), -np.inf)
+    e = np.exp(s - s.max(axis=1, keepdims=True))
+    return (e / e.sum(axis=1, keepdims=True)) @ v
 
 
 def _random_csr() -> SparseArray:

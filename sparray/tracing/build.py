@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from sparray.compiler.index_notation.grammar import CONSTANTS, is_function
+from sparray.compiler.index_notation.inline import inline_temporaries
 from sparray.compiler.index_notation.nodes import (
     Access,
     Apply,
@@ -23,6 +24,7 @@ from sparray.compiler.index_notation.traversal import (
     replace_children,
 )
 from sparray.tracing.graph import Computed, Source, Tensor, View, Writer, ordered
+from sparray.tracing.settle_choices import settle_choices
 
 __all__ = ["Built", "build"]
 
@@ -78,6 +80,8 @@ def build(views: Sequence[View]) -> Built:
         statements.append(statement)
     names = tuple(named.names[id(result)] for result in results)
     program = Program(tuple(statements), tuple(dict.fromkeys(names)))
+    dtypes = {named.names[id(x)]: x.dtype.name for x in tensors}
+    program = settle_choices(inline_temporaries(program), dtypes)
     by_name = {
         named.names[id(x)]: x for x in reversed(tensors) if isinstance(x, Source)
     }

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from sparray.compiler.index_notation.inline import inline_temporaries
 from sparray.formats.format import Format
 from sparray.formats.named import as_format
 from sparray.functions.einsum import Operand
@@ -50,7 +49,7 @@ class Evaluation:
     def text(self) -> str:
         """The statements that are evaluated."""
         program = self.built.program
-        return "" if program is None else inline_temporaries(program).text
+        return "" if program is None else program.text
 
     def run(self, arguments: Sequence[Operand]) -> list[Operand]:
         """Return the results for the arguments of a traced function."""
@@ -109,4 +108,4 @@ def explained(views: Sequence[LazyArray], formats: Sequence[Wanted]) -> Explanat
 def program_text(views: Sequence[LazyArray]) -> str:
     """Return the statements that compute lazy arrays."""
     program = build([view._view for view in views]).program
-    return "" if program is None else inline_temporaries(program).text
+    return "" if program is None else program.text
