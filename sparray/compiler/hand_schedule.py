@@ -92,6 +92,10 @@ class Schedule:
             given.append(given[-1] // 2)
         return self._then("tile", _index("tile", index), " ".join(map(str, given)))
 
+    def fuse(self, outer: str, inner: str) -> "Schedule":
+        """Run two counted loops, one directly inside the other, as a single one."""
+        return self._then("fuse", _index("fuse", outer), _index("fuse", inner))
+
     def pack(self, tensor: str, before: str) -> "Schedule":
         """Copy what the loops from ``before`` inwards read of a dense operand."""
         name = _text("pack", tensor).strip().replace(" ", "")
@@ -143,7 +147,7 @@ class Schedule:
 
 _METHODS = {
     *("reorder", "split", "accumulate", "tile", "prefetch", "unroll", "vectorize"),
-    *("parallelize", "assemble", "pack"),
+    *("parallelize", "assemble", "pack", "fuse"),
 }
 
 

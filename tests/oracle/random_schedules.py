@@ -72,7 +72,8 @@ def _proposal(
         lambda: schedule.vectorize(loop),
         lambda: schedule.prefetch(loop, int(rng.choice([1, 8]))),
         lambda: schedule.parallelize(loops[0], str(rng.choice(CHUNKS))),
+        lambda: schedule.fuse(*(loops * 2)[(at := rng.integers(len(loops))) : at + 2]),
         lambda: schedule.pack(str(rng.choice(tensors or ["A"])), loop),
     ]
-    weights = np.array([4, 3, 3, 2, 2, 1, 1, 2, 4], float)
+    weights = np.array([4, 3, 3, 2, 2, 1, 1, 2, 3, 4], float)
     return kinds[rng.choice(len(kinds), p=weights / weights.sum())]()

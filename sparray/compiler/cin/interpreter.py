@@ -138,6 +138,10 @@ class _Machine:
     @execute.register
     def _(self, statement: Forall) -> None:
         index = statement.index
+        if statement.fused:
+            inner = Forall(statement.fused, statement.body)
+            self.execute(Forall(index, inner))
+            return
         if index not in self.tiles:
             for value in range(self.extent(index)):
                 self.coordinates[index] = value

@@ -53,7 +53,8 @@ class Forall(Stmt):
     ``"entries"``, of ``"rows"``, or of both together, ``"merge"``;
     ``vector`` asks for vector instructions; ``prefetch`` is how many positions ahead
     of a walked operand the rows that others have there are brought near (0: none);
-    ``unroll`` is how many sums are kept side by side.
+    ``unroll`` is how many sums are kept side by side; ``fused`` is another index whose
+    loop runs with this one's, inside it, as a single loop.
     """
 
     index: str
@@ -63,6 +64,7 @@ class Forall(Stmt):
     prefetch: int = 0
     unroll: int = 1
     chunks: str = "entries"
+    fused: str = ""
 
 
 @dataclass(frozen=True, slots=True)

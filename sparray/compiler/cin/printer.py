@@ -116,7 +116,10 @@ def _head(statement: Forall | Tiles) -> str:
         notes.append(f"prefetch {statement.prefetch}")
     if isinstance(statement, Forall) and statement.unroll > 1:
         notes.append(f"unroll {statement.unroll}")
-    return f"∀{statement.index}[{'; '.join(notes)}]" if notes else f"∀{statement.index}"
+    head = f"∀{statement.index}"
+    if isinstance(statement, Forall) and statement.fused:
+        head += f",{statement.fused}"
+    return f"{head}[{'; '.join(notes)}]" if notes else head
 
 
 def _where(statement: Where) -> str:

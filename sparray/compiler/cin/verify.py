@@ -145,7 +145,9 @@ def _check_race(target: Access, scope: _Scope) -> None:
 @_verify.register
 def _(statement: Forall, scope: _Scope) -> None:
     tiled = dict(scope.tiled)
-    names = {statement.index}
+    names = {statement.index, *filter(None, [statement.fused])}
+    if statement.fused and names & {*tiled, *tiled.values()}:
+        raise InternalError(f"index {statement.index!r} of a tile is fused")
     if statement.index in tiled:
         names.add(tiled[statement.index])
     elif statement.index in tiled.values():
@@ -153,6 +155,7 @@ def _(statement: Forall, scope: _Scope) -> None:
     inner = _bind(names, scope)
     if statement.parallel:
         parallel = scope.parallel | {tiled.get(statement.index, statement.index)}
+        parallel |= set(filter(None, [statement.fused]))
         inner = replace(inner, parallel=parallel, private=frozenset())
     _verify(statement.body, inner)
 

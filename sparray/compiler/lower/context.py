@@ -137,6 +137,8 @@ class Context:
         Memory of each dense workspace.
     tile_sizes : dict
         The largest size of each tile, by its inner index.
+    pinned : dict
+        The coordinate of each index whose loop runs as part of another one.
     clamped : dict
         The first and the last but one position, if not all, that a chunk may walk of an
         operand's second level.
@@ -164,6 +166,7 @@ class Context:
     lists: dict[str, WorkspaceBuffers] = field(default_factory=dict)
     panels: dict[str, ir.Buffer] = field(default_factory=dict)
     tile_sizes: dict[str, int] = field(default_factory=dict)
+    pinned: dict[str, ir.Expr] = field(default_factory=dict)
     clamped: dict[Access, tuple[ir.Expr, ir.Expr | None]] = field(default_factory=dict)
     rows: dict[str, RowBuffers] = field(default_factory=dict)
     chunk: ir.Expr = field(default_factory=lambda: literal(0))

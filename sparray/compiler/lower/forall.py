@@ -33,7 +33,13 @@ from sparray.compiler.lower.sums import use_sums
 from sparray.compiler.lower.walker import Walker, walker
 from sparray.compiler.merge_lattice import Lattice, lattice
 
-__all__ = ["loop_walkers", "lower_forall", "lower_positions", "lower_range"]
+__all__ = [
+    "length_of",
+    "loop_walkers",
+    "lower_forall",
+    "lower_positions",
+    "lower_range",
+]
 
 
 @lowers(Forall)
@@ -47,6 +53,13 @@ def lower_forall(statement: Forall, scope: Scope, ctx: Context) -> None:
     """
     if scope.tile is not None and statement.index == scope.tile.inner:
         _lower_inner(statement, scope, ctx)
+        return
+    if statement.index in ctx.pinned:
+        pinned = ctx.pinned[statement.index]
+        lower_body(statement.index, statement.body, pinned, scope, ctx)
+        return
+    if statement.fused:
+        lower_range(statement, literal(0), length_of(statement), scope, ctx)
         return
     walked, points = loop_walkers(statement, scope, ctx)
     repeat = None
@@ -162,9 +175,36 @@ def _lower_tested(
 def lower_range(
     statement: Forall, begin: ir.Expr, end: ir.Expr, scope: Scope, ctx: Context
 ) -> None:
-    """Emit a counted loop over a range of coordinates."""
+    """Emit a counted loop over a range of coordinates, or of pairs of them.
+
+    **Rewrite**: ``∀i,j body`` → ``for v in range(n_i * n_j): body of i = v // n_j, j =
+    v % n_j``.
+    """
+    if statement.fused:
+        _lower_fused(statement, begin, end, scope, ctx)
+        return
     with ctx.builder.loop(statement.index, begin, end) as v:
         lower_body(statement.index, statement.body, v, scope, ctx)
+
+
+def length_of(statement: Forall) -> ir.Expr:
+    """Return the number of steps of a counted loop."""
+    length = extent_of(statement.index)
+    return mul(length, extent_of(statement.fused)) if statement.fused else length
+
+
+def _lower_fused(
+    statement: Forall, begin: ir.Expr, end: ir.Expr, scope: Scope, ctx: Context
+) -> None:
+    b, inner = ctx.builder, statement.fused
+    length = extent_of(inner)
+    with b.loop("pair", begin, end) as v:
+        first = b.declare(statement.index, ir.Binary("floordiv", v, length, "int64"))
+        second = b.declare(inner, sub(v, mul(first, length)))
+        ctx.pinned[inner] = second
+        body = Forall(inner, statement.body)
+        lower_body(statement.index, body, first, scope, ctx)
+        del ctx.pinned[inner]
 
 
 def _lower_inner(statement: Forall, scope: Scope, ctx: Context) -> None:

@@ -44,6 +44,8 @@ def splits_rows(statement: Stmt, problem: Problem) -> Access | None:
     """
     if not isinstance(statement, Forall) or not isinstance(statement.body, Where):
         return None
+    if statement.fused:
+        return None
     where = statement.body
     consumer, producer = where.consumer, where.producer
     if not isinstance(consumer, Assign) or not isinstance(producer, Forall):

@@ -28,7 +28,12 @@ from sparray.compiler.loop_ir.builder import (
     sub,
 )
 from sparray.compiler.lower.context import Context, extent_of
-from sparray.compiler.lower.forall import loop_walkers, lower_positions, lower_range
+from sparray.compiler.lower.forall import (
+    length_of,
+    loop_walkers,
+    lower_positions,
+    lower_range,
+)
 from sparray.compiler.lower.scope import Scope
 from sparray.compiler.lower.walker import Walker, walker
 from sparray.compiler.lower.workspaces import allocate, release
@@ -107,10 +112,10 @@ def lower_parallel(
         w = walker(walked[0], scope, ctx)
         total = sub(w.end, w.begin)
     else:
-        total = extent_of(statement.index)
+        total = length_of(statement)
     driver = None if walked else _entries_below(statement, ctx)
     threads, chunks = team(total, _work(statement, total, driver, ctx), ctx)
-    if statement.chunks == "rows":
+    if statement.chunks == "rows" or statement.fused:
         driver = None
     with b.parallel("t", chunks, threads) as t:
         ctx.chunk = t
@@ -254,6 +259,8 @@ def _work(
     each step of the loop, and that for each value of the other indices.
     """
     counted: tuple[str, ...] = ()
+    if statement.fused:
+        total = extent_of(statement.index)
     work = total
     if driver is not None:
         work = add(driver.entries(), total)
@@ -265,6 +272,8 @@ def _work(
     for index in _dense_indices(statement.body, ctx):
         if index not in counted:
             work = mul(work, ir.Var(names.extent(index)))
+    if statement.fused and statement.fused not in counted:
+        work = mul(work, extent_of(statement.fused))
     return work
 
 

@@ -22,6 +22,7 @@ from sparray.compiler.lower.merge_path import splits_rows
 from sparray.compiler.problem import Problem
 from sparray.compiler.schedule.accumulate import Accumulate
 from sparray.compiler.schedule.assemble import Assemble, Assembly
+from sparray.compiler.schedule.fuse import Fuse
 from sparray.compiler.schedule.pack import Pack
 from sparray.compiler.schedule.parallelize import Parallelize
 from sparray.compiler.schedule.prefetch import Prefetch
@@ -59,6 +60,7 @@ from sparray.compiler.scheduler.statistics import Statistics
 from sparray.compiler.scheduler.tiling import can_tile, tile_sizes
 from sparray.compiler.scheduler.user_names import UserNames
 from sparray.errors import InternalError, ScheduleError
+from sparray.formats.level import Locatable
 
 __all__ = ["ByHand"]
 
@@ -318,6 +320,8 @@ class _Making:
         user = self.hand.names
         if isinstance(command, Split | Reorder | Accumulate):
             return str(error)
+        if isinstance(command, Fuse):
+            command = replace(command, inner=user.index(command.inner))
         if isinstance(command, Pack):
             tensor = user.tensors.get(command.tensor, command.tensor)
             command = replace(command, tensor=tensor.partition("[")[0])
@@ -369,7 +373,7 @@ class _Making:
             candidate.choice.way is Assembly.INSERT
             and shape.copies
             and operator(shape.ops[0]).identity == 0
-            and problem.has_known_fill
+            and (problem.constant is None or problem.has_known_fill)
             and problem.output.fill.is_zero
         )
         if not in_place:
@@ -428,6 +432,11 @@ class _Making:
             )
 
     def _annotate(self, candidate: Candidate) -> None:
+        for written in self._written(("fuse",)):
+            self.fault = written
+            pair = [self._loop(name, written) for name in written.arguments]
+            self._check_fuse(pair, candidate, written)
+            self._apply(Fuse(*pair), None)
         for written in self._written(("prefetch", "unroll", "vectorize")):
             self.fault = written
             index = self._loop(written.arguments[0], written)
@@ -446,6 +455,25 @@ class _Making:
             index = self._loop(written.arguments[0], written)
             self._check_parallel(index, candidate, written)
             self._apply(Parallelize(index, *written.arguments[1:]), None)
+
+    def _check_fuse(
+        self, pair: list[str], candidate: Candidate, written: WrittenCommand
+    ) -> None:
+        """Refuse loops that are not counted from 0 to their extents."""
+        if candidate.choice.way is not Assembly.INSERT:
+            self.fail("fuse: expected a dense result", written)
+        for access in accesses(self.shape.merged):
+            spec = self.problem.specs[access.tensor]
+            for depth, level in enumerate(spec.format.levels):
+                stored = names.whole(level_index(spec, access, depth))
+                if stored not in map(names.whole, pair):
+                    continue
+                if not isinstance(level, Locatable) or not level.full:
+                    self.fail(
+                        "fuse: expected loops over every value of their indices, got "
+                        f"one over what {self._tensor(access.tensor)} stores",
+                        written,
+                    )
 
     def _check_vectorize(self, index: str, written: WrittenCommand) -> None:
         if index in self.shape.reduced and set(self.shape.ops) != {"add"}:

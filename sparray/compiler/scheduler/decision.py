@@ -17,6 +17,7 @@ from sparray.compiler.lower.append import located_prefix
 from sparray.compiler.problem import Problem
 from sparray.compiler.schedule.accumulate import Accumulate
 from sparray.compiler.schedule.assemble import Assemble, Assembly
+from sparray.compiler.schedule.fuse import Fuse
 from sparray.compiler.schedule.join import Join
 from sparray.compiler.schedule.pack import Pack
 from sparray.compiler.schedule.parallelize import Parallelize
@@ -72,6 +73,7 @@ Command = (
     | Accumulate
     | Tile
     | Pack
+    | Fuse
     | Prefetch
     | Unroll
     | Vectorize

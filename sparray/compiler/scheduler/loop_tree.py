@@ -7,7 +7,7 @@ outside, and scalars and tiles stay in registers.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 
 import numpy as np
@@ -133,7 +133,15 @@ def _n_bytes(workspace: Workspace, sizes: Mapping[str, int], problem: Problem) -
         return each * sizes[level_index(spec, access, n_levels(spec) - 1)]
     if workspace.kind == "list":
         each += _LISTED_BYTES
-    return each * prod(sizes[index] for index in workspace.indices)
+    return each * prod(_length(index, sizes) for index in workspace.indices)
+
+
+def _length(index: str, sizes: Mapping[str, int]) -> int:
+    """Return the number of values of an index, or of a block's part of one."""
+    part = names.derived(index)
+    if not isinstance(part, names.Block):
+        return sizes[index]
+    return part.size if part.is_remainder else -(-sizes[part.base] // part.size)
 
 
 def _tiles_of(statement: Stmt) -> Iterator[Tiles]:
@@ -189,6 +197,10 @@ class _Estimator:
             raise InternalError(f"expected a CIN statement, got {statement!r}")
 
     def _loop(self, node: Forall | Tiles, around: tuple[_Place, ...]) -> None:
+        if isinstance(node, Forall) and node.fused:
+            # Its steps are those of two loops, which tell more than their product.
+            inner = Forall(node.fused, node.body)
+            node = replace(node, fused="", body=inner)
         outer = around[-1].loop
         value = effective_value(node.body)
         tiles = _tiles_around(node.index, around)

@@ -17,6 +17,7 @@ from sparray.compiler.cin.nodes import (
 from sparray.compiler.index_notation.simplify import accesses, substitute
 from sparray.compiler.schedule.accumulate import Accumulate
 from sparray.compiler.schedule.assemble import Assemble
+from sparray.compiler.schedule.fuse import Fuse
 from sparray.compiler.schedule.pack import Pack
 from sparray.compiler.schedule.reorder import Reorder
 from sparray.compiler.schedule.split import Split
@@ -72,6 +73,8 @@ class UserNames:
             return str(replace(command, order=tuple(map(self.index, command.order))))
         if isinstance(command, Accumulate):
             return str(command)
+        if isinstance(command, Fuse):
+            command = replace(command, inner=self.index(command.inner))
         if isinstance(command, Pack):
             tensor = self.tensors.get(command.tensor, command.tensor)
             command = replace(command, tensor=tensor)
@@ -91,7 +94,8 @@ class UserNames:
             body, index = self.statement(statement.body), self.index(statement.index)
             if isinstance(statement, Tiles):
                 return replace(statement, index=index, body=body)
-            return replace(statement, index=index, body=body)
+            fused = statement.fused and self.index(statement.fused)
+            return replace(statement, index=index, body=body, fused=fused)
         if isinstance(statement, Where):
             consumer, producer = map(
                 self.statement, (statement.consumer, statement.producer)
