@@ -18,7 +18,7 @@ from sparray.compiler.loop_ir import nodes as ir
 from sparray.compiler.loop_ir.builder import literal
 from sparray.compiler.loop_ir.dtypes import numpy_dtype
 from sparray.compiler.lower.access import is_walked
-from sparray.compiler.lower.context import Context, zero_of
+from sparray.compiler.lower.context import Context, Output, zero_of
 from sparray.compiler.lower.expression import spread
 from sparray.compiler.lower.forall import loop_walkers
 from sparray.compiler.lower.pieces import lanes_of
@@ -165,7 +165,12 @@ def _merges(consumer: Stmt, scope: Scope, ctx: Context) -> bool:
 def _lower_dense(statement: Where, scope: Scope, ctx: Context) -> None:
     """Emit the copy, then what reads it; the memory is the task's."""
     if statement.workspace.name in ctx.panels:
-        lower_statement(statement.producer, _side(statement.producer, scope, ctx), ctx)
+        output = ctx.output
+        # The copy loops over the result's indices, but writes nothing of it.
+        ctx.output = Output(output.followed)
+        copied = scope.keep(reads(statement.producer))
+        lower_statement(statement.producer, copied, ctx)
+        ctx.output = output
     lower_statement(statement.consumer, _side(statement.consumer, scope, ctx), ctx)
 
 

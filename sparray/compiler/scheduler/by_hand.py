@@ -17,8 +17,6 @@ from sparray.compiler.hand_schedule import Schedule, WrittenCommand
 from sparray.compiler.index_notation.simplify import accesses
 from sparray.compiler.levels import is_walked, level_index, n_levels
 from sparray.compiler.loop_ir.dtypes import computed_dtype
-from sparray.compiler.loop_ir.operators import operator
-from sparray.compiler.lower.merge_path import splits_rows
 from sparray.compiler.problem import Problem
 from sparray.compiler.schedule.accumulate import Accumulate
 from sparray.compiler.schedule.assemble import Assemble, Assembly
@@ -45,6 +43,7 @@ from sparray.compiler.scheduler.decision import (
     start,
     wide_problem,
 )
+from sparray.compiler.scheduler.hand_checks import HandChecks
 from sparray.compiler.scheduler.knobs import Knobs, workspace_kinds
 from sparray.compiler.scheduler.limits import check_merges
 from sparray.compiler.scheduler.loop_order import constraints
@@ -52,22 +51,19 @@ from sparray.compiler.scheduler.nested import inner_reduction
 from sparray.compiler.scheduler.shape import (
     Shape,
     late_indices,
-    parallel_index,
     shape_of,
     stored_order,
 )
 from sparray.compiler.scheduler.statistics import Statistics
-from sparray.compiler.scheduler.tiling import can_tile, tile_sizes
+from sparray.compiler.scheduler.tiling import tile_sizes
 from sparray.compiler.scheduler.user_names import UserNames
 from sparray.errors import InternalError, ScheduleError
-from sparray.formats.level import Locatable
 
 __all__ = ["ByHand"]
 
 _LOOPS = ("split", "reorder")
 _WORKSPACES = ("accumulate", "tile")
 _COPIES = ("pack",)
-_LARGEST_TILE = 1024
 _MOST_SUMS = 64
 
 
@@ -171,6 +167,14 @@ class _Making:
             "  reached:    " + reached.replace("\n", "\n    "),
         ]
         raise ScheduleError("\n".join(lines))
+
+    def _demand(self, refusal: str | None, written: WrittenCommand) -> None:
+        if refusal is not None:
+            self.fail(f"{written.name}: expected {refusal}", written)
+
+    def _checks(self, candidate: Candidate) -> HandChecks:
+        choice, user = candidate.choice, self.hand.names
+        return HandChecks(self.order, choice, self.shape, self.problem, user)
 
     def _loop(self, name: str, written: WrittenCommand) -> str:
         """Return the canonical loop of a user's name."""
@@ -338,12 +342,12 @@ class _Making:
         for written in given:
             self.fault = written
             if written.name == "accumulate":
-                self._check_accumulate(candidate, written)
+                self._demand(self._checks(candidate).accumulate(), written)
                 self._apply(Accumulate(), None)
             else:
                 index = self._loop(written.arguments[0], written)
                 sizes = tuple(map(int, written.arguments[1].split()))
-                self._check_tile(index, sizes, candidate, written)
+                self._demand(self._checks(candidate).tile(index, sizes), written)
                 self._apply(Tile(index, sizes), None)
         if not given:
             self._complete_workspace(candidate)
@@ -363,26 +367,6 @@ class _Making:
         elif kinds[:1] == ("memory",):
             self._apply(Accumulate(), "products are added where they belong")
 
-    def _check_accumulate(self, candidate: Candidate, written: WrittenCommand) -> None:
-        shape, problem = self.shape, self.problem
-        if len(shape.terms) != 1:
-            self.fail("accumulate: expected one sum", written)
-        if "memory" in workspace_kinds(self.order, candidate.choice, shape, problem):
-            return
-        in_place = (
-            candidate.choice.way is Assembly.INSERT
-            and shape.copies
-            and operator(shape.ops[0]).identity == 0
-            and (problem.constant is None or problem.has_known_fill)
-            and problem.output.fill.is_zero
-        )
-        if not in_place:
-            self.fail(
-                "accumulate: expected a dense result that is a sum and nothing else, "
-                "zero where nothing is added",
-                written,
-            )
-
     def _pack(self, written: WrittenCommand) -> None:
         problem, user = self.problem, self.hand.names
         tensors = {user.tensors.get(name, name): name for name, _ in problem.operands}
@@ -400,42 +384,11 @@ class _Making:
         dtype = computed_dtype(spec.dtype)
         self._apply(Pack(tensors[name], self._loop(before, written), dtype), None)
 
-    def _check_tile(
-        self,
-        index: str,
-        sizes: tuple[int, ...],
-        candidate: Candidate,
-        written: WrittenCommand,
-    ) -> None:
-        shape, user = self.shape, self.hand.names
-        late = late_indices(self.order, frozenset(shape.reduced))
-        if any(size & (size - 1) or size > _LARGEST_TILE for size in sizes):
-            self.fail(
-                f"tile: expected powers of two up to {_LARGEST_TILE}, got "
-                f"{' '.join(map(str, sizes))}",
-                written,
-            )
-        if late != [index] or index != self.order[-1]:
-            self.fail(
-                f"tile: expected the loop over {user.index(index)} innermost, inside "
-                "that of the one sum, and no other loop of the result there",
-                written,
-            )
-        if candidate.choice.way is not Assembly.INSERT or not can_tile(
-            index, shape.merged, self.problem
-        ):
-            self.fail(
-                f"tile: expected {user.index(index)} to be contiguous in a dense "
-                "result and in every operand that has it, all of one dtype of floats, "
-                "and arithmetic that vectors have",
-                written,
-            )
-
     def _annotate(self, candidate: Candidate) -> None:
         for written in self._written(("fuse",)):
             self.fault = written
             pair = [self._loop(name, written) for name in written.arguments]
-            self._check_fuse(pair, candidate, written)
+            self._demand(self._checks(candidate).fuse(pair), written)
             self._apply(Fuse(*pair), None)
         for written in self._written(("prefetch", "unroll", "vectorize")):
             self.fault = written
@@ -448,69 +401,16 @@ class _Making:
                     self.fail(f"unroll: expected at most {_MOST_SUMS} sums", written)
                 self._apply(Unroll(index, sums), None)
             else:
-                self._check_vectorize(index, written)
+                self._demand(self._checks(candidate).vectorize(index), written)
                 self._apply(Vectorize(index), None)
         for written in self._written(("parallelize",)):
             self.fault = written
             index = self._loop(written.arguments[0], written)
-            self._check_parallel(index, candidate, written)
-            self._apply(Parallelize(index, *written.arguments[1:]), None)
-
-    def _check_fuse(
-        self, pair: list[str], candidate: Candidate, written: WrittenCommand
-    ) -> None:
-        """Refuse loops that are not counted from 0 to their extents."""
-        if candidate.choice.way is not Assembly.INSERT:
-            self.fail("fuse: expected a dense result", written)
-        for access in accesses(self.shape.merged):
-            spec = self.problem.specs[access.tensor]
-            for depth, level in enumerate(spec.format.levels):
-                stored = names.whole(level_index(spec, access, depth))
-                if stored not in map(names.whole, pair):
-                    continue
-                if not isinstance(level, Locatable) or not level.full:
-                    self.fail(
-                        "fuse: expected loops over every value of their indices, got "
-                        f"one over what {self._tensor(access.tensor)} stores",
-                        written,
-                    )
-
-    def _check_vectorize(self, index: str, written: WrittenCommand) -> None:
-        if index in self.shape.reduced and set(self.shape.ops) != {"add"}:
-            self.fail(
-                "vectorize: expected a sum, whose terms may be added in another order",
-                written,
-            )
-
-    def _check_parallel(
-        self, index: str, candidate: Candidate, written: WrittenCommand
-    ) -> None:
-        user, shape = self.hand.names, self.shape
-        if index != self.order[0]:
-            self.fail(
-                f"parallelize: expected {user.index(self.order[0])}, the outermost "
-                f"loop, got {user.index(index)}",
-                written,
-            )
-        possible = parallel_index(self.order, shape, candidate.choice, self.problem)
-        if possible != index:
-            self.fail(
-                "parallelize: expected an outermost loop with one range, each step of "
-                f"which writes its own part of the result; {user.index(index)} is not "
-                "such a loop",
-                written,
-            )
-
-        if "merge" in written.arguments[1:] and (
-            candidate.choice.way is not Assembly.INSERT
-            or splits_rows(self.stages[-1], self.problem) is None
-        ):
-            self.fail(
-                "parallelize: expected a sum over the entries of each row of one "
-                "operand, dense below which they are stored, and nothing else in its "
-                "result, to split rows",
-                written,
-            )
+            by = written.arguments[1:]
+            checks = self._checks(candidate)
+            refusal = checks.parallelize(index, by, self.stages[-1])
+            self._demand(refusal, written)
+            self._apply(Parallelize(index, *by), None)
 
     def _check_assembly(self, candidate: Candidate) -> None:
         choice = candidate.choice

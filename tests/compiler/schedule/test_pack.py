@@ -134,6 +134,15 @@ def test_a_sparse_result_counts_without_the_copy():
     check_stages(asked)
 
 
+def test_a_result_with_the_pattern_of_another_operand():
+    m = sp.array(RNG.random((5, 2)) < 0.5, format="csr", dtype="float64")
+    asked = Question("ij,ji->ij", (RNG.random((2, 5)), m))
+    check_stages(asked)
+    for text in ("pack(A, i)", "pack(A, j)"):
+        by_hand = sp.schedule(f"reorder(j i).{text}")
+        check_stages(Question(asked.text, asked.operands, schedule=by_hand))
+
+
 def test_compiled():
     check_dispatch(question(SCHEDULES[0], "float32", 37))
     check_dispatch(question(SCHEDULES[1], "float64", 37))

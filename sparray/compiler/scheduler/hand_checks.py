@@ -1,0 +1,136 @@
+"""What a command of a user's schedule demands of loops, formats and expression."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sparray.compiler import names
+from sparray.compiler.cin.nodes import Stmt
+from sparray.compiler.index_notation.simplify import accesses
+from sparray.compiler.levels import level_index
+from sparray.compiler.loop_ir.operators import operator
+from sparray.compiler.lower.merge_path import splits_rows
+from sparray.compiler.problem import Problem
+from sparray.compiler.schedule.assemble import Assembly
+from sparray.compiler.scheduler.assembly import Choice
+from sparray.compiler.scheduler.knobs import workspace_kinds
+from sparray.compiler.scheduler.shape import Shape, late_indices, parallel_index
+from sparray.compiler.scheduler.tiling import can_tile
+from sparray.compiler.scheduler.user_names import UserNames
+from sparray.formats.level import Locatable
+
+__all__ = ["HandChecks"]
+
+_LARGEST_TILE = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class HandChecks:
+    """The loops that a schedule has arrived at; what a command may do with them.
+
+    Each method returns what it expected, in the user's names, or None if all is well.
+
+    Attributes
+    ----------
+    order : tuple of str
+        Every loop, outermost first.
+    choice : Choice
+        How the result is assembled.
+    shape : Shape
+        Of the problem, its split loops included.
+    problem : Problem
+        What is computed.
+    names : UserNames
+        For the messages.
+    """
+
+    order: tuple[str, ...]
+    choice: Choice
+    shape: Shape
+    problem: Problem
+    names: UserNames
+
+    def accumulate(self) -> str | None:
+        """Check that products may be added into the result."""
+        shape, problem = self.shape, self.problem
+        if len(shape.terms) != 1:
+            return "one sum"
+        if "memory" in workspace_kinds(self.order, self.choice, shape, problem):
+            return None
+        in_place = (
+            self.choice.way is Assembly.INSERT
+            and shape.copies
+            and operator(shape.ops[0]).identity == 0
+            and (problem.constant is None or problem.has_known_fill)
+            and problem.output.fill.is_zero
+        )
+        if in_place:
+            return None
+        return (
+            "a dense result that is a sum and nothing else, zero where nothing is added"
+        )
+
+    def tile(self, index: str, sizes: tuple[int, ...]) -> str | None:
+        """Check that sums of tiles fit vector registers."""
+        late = late_indices(self.order, frozenset(self.shape.reduced))
+        name = self.names.index(index)
+        if any(size & (size - 1) or size > _LARGEST_TILE for size in sizes):
+            got = " ".join(map(str, sizes))
+            return f"powers of two up to {_LARGEST_TILE}, got {got}"
+        if late != [index] or index != self.order[-1]:
+            return (
+                f"the loop over {name} innermost, inside that of the one sum, and no "
+                "other loop of the result there"
+            )
+        contiguous = can_tile(index, self.shape.merged, self.problem)
+        if self.choice.way is Assembly.INSERT and contiguous:
+            return None
+        return (
+            f"{name} to be contiguous in a dense result and in every operand that has "
+            "it, all of one dtype of floats, and arithmetic that vectors have"
+        )
+
+    def fuse(self, pair: Sequence[str]) -> str | None:
+        """Check that two loops are counted, from 0 to their extents."""
+        if self.choice.way is not Assembly.INSERT:
+            return "a dense result"
+        for access in accesses(self.shape.merged):
+            spec = self.problem.specs[access.tensor]
+            for depth, level in enumerate(spec.format.levels):
+                stored = names.whole(level_index(spec, access, depth))
+                if stored not in map(names.whole, pair):
+                    continue
+                if not isinstance(level, Locatable) or not level.full:
+                    tensor = self.names.tensors.get(access.tensor, access.tensor)
+                    return (
+                        "loops over every value of their indices, got one over what "
+                        f"{tensor} stores"
+                    )
+        return None
+
+    def vectorize(self, index: str) -> str | None:
+        """Check that terms may be added in another order."""
+        if index in self.shape.reduced and set(self.shape.ops) != {"add"}:
+            return "a sum, whose terms may be added in another order"
+        return None
+
+    def parallelize(self, index: str, by: Sequence[str], statement: Stmt) -> str | None:
+        """Check that chunks of the outermost loop write parts of their own."""
+        name = self.names.index(index)
+        if index != self.order[0]:
+            outermost = self.names.index(self.order[0])
+            return f"{outermost}, the outermost loop, got {name}"
+        possible = parallel_index(self.order, self.shape, self.choice, self.problem)
+        if possible != index:
+            return (
+                "an outermost loop with one range, each step of which writes its own "
+                f"part of the result; {name} is not such a loop"
+            )
+        if "merge" in by and (
+            self.choice.way is not Assembly.INSERT
+            or splits_rows(statement, self.problem) is None
+        ):
+            return (
+                "a sum over the entries of each row of one operand, whose rows are a "
+                "dense level, and nothing else in the result, to split rows"
+            )
+        return None
