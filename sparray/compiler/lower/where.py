@@ -7,6 +7,7 @@ import numpy as np
 
 from sparray.compiler.cin.effective import (
     effective_value,
+    reads,
     restrict,
     target_access,
 )
