@@ -101,6 +101,7 @@ if TYPE_CHECKING:
     from sparray.functions.explain import explain
     from sparray.functions.explanation import Explanation
     from sparray.functions.infer_format import infer_format
+    from sparray.functions.precompile import Precompiled, precompile
     from sparray.functions.schedule import Schedule, schedule
     from sparray.io.kinds import load, save
     from sparray.reductions import sum_over as sum
@@ -119,6 +120,7 @@ __all__ = [
     "Monoid",
     "Schedule",
     "Semiring",
+    "Precompiled",
     "SparseArray",
     "Tuning",
     "abs",
@@ -191,6 +193,7 @@ __all__ = [
     "num_threads",
     "positive",
     "pow",
+    "precompile",
     "real",
     "reciprocal",
     "release_memory",
@@ -241,6 +244,7 @@ _MODULES = {
     "Monoid": "sparray.compiler.index_notation.monoid",
     "Semiring": "sparray.compiler.index_notation.semiring",
     "Schedule": "sparray.functions.schedule",
+    "Precompiled": "sparray.functions.precompile",
     "Tuning": "sparray.functions.autotune",
     "autotune": "sparray.functions.autotune",
     "compile": "sparray.functions.compile",
@@ -248,6 +252,7 @@ _MODULES = {
     "explain": "sparray.functions.explain",
     "infer_format": "sparray.functions.infer_format",
     "load": "sparray.io.kinds",
+    "precompile": "sparray.functions.precompile",
     "save": "sparray.io.kinds",
     "schedule": "sparray.functions.schedule",
     "spy": "sparray.view.spy",

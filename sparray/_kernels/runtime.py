@@ -37,6 +37,7 @@ __all__ = [
     "cache_info",
     "clear_cache",
     "host_target",
+    "has_kernel",
     "load_kernel",
     "num_threads",
     "set_num_threads",
@@ -127,6 +128,34 @@ def load_kernel(
         return _load_once(problem_key, make)
 
 
+def has_kernel(problem_key: str) -> bool:
+    """Tell whether a kernel is compiled: in this process, built in, or in the cache.
+
+    Parameters
+    ----------
+    problem_key : str
+        As for `load_kernel`.
+
+    Returns
+    -------
+    bool
+        Whether `load_kernel` would find it. False where there is no compiler.
+    """
+    if problem_key in _kernels:
+        return _kernels[problem_key] is not None
+    try:
+        if built_in.find(problem_key, host_target()) is not None:
+            return True
+        name = _cached_name(problem_key, _environment(march_flags()))
+    except jit.CompilerMissing:
+        return False
+    return open_cache().lookup(name) is not None
+
+
+def _cached_name(problem_key: str, environment: str) -> str:
+    return entry_name(problem_key, source_fingerprint(), environment)
+
+
 def cache_info() -> CacheInfo:
     """Return what the disk cache holds.
 
@@ -195,7 +224,7 @@ def _find_or_make(
 def _load_cached(problem_key: str, make: Callable[[], KernelSource]) -> LoadedKernel:
     march = march_flags()
     environment = _environment(march)
-    name = entry_name(problem_key, source_fingerprint(), environment)
+    name = _cached_name(problem_key, environment)
     cache = open_cache()
     library = cache.lookup(name)
     if library is None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from sparray._kernels.tuned import remember
+from sparray.compiler.index_notation.semiring import Semiring
 from sparray.dispatch import forget_plans, fused_runner
 from sparray.errors import SettingError, UnsupportedError
 from sparray.expression import Expression
@@ -89,6 +90,7 @@ def autotune(
     *operands: Any,
     format: str | Format | None = None,
     missing: Literal["zero", "fill"] = "zero",
+    semiring: Semiring | str | None = None,
     candidates: int = 8,
     seconds: float = 2.0,
     **named: Any,
@@ -104,6 +106,8 @@ def autotune(
     format : str or Format, optional
         Of the result.
     missing : {"zero", "fill"}
+        As for `einsum`.
+    semiring : str or Semiring, optional
         As for `einsum`.
     candidates : int
         How many schedules to measure, the best by the cost model's estimate.
@@ -145,7 +149,9 @@ def autotune(
         raise SettingError(f"candidates: expected 1 or more, got {candidates}")
     if not seconds > 0:
         raise SettingError(f"seconds: expected a positive number, got {seconds}")
-    parsed, given, wanted = stated(expression, operands, named, format, missing)
+    parsed, given, wanted = stated(
+        expression, operands, named, format, missing, None, semiring
+    )
     if fused_runner(parsed, given, wanted, False) is not None:
         raise UnsupportedError(
             f"{parsed.text}: expected an expression whose indices each have a loop; "

@@ -1,6 +1,6 @@
 """Compile an expression for formats, before there is any operand."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,7 +13,7 @@ from sparray.compiler.cin.printer import print_statement
 from sparray.compiler.index_notation.dtypes import result_dtype
 from sparray.compiler.index_notation.printer import print_assignment
 from sparray.compiler.index_notation.semiring import Semiring, as_semiring
-from sparray.compiler.pipeline import KernelSpec, compile_problem
+from sparray.compiler.pipeline import CompiledPlan, KernelSpec, compile_problem
 from sparray.compiler.problem import Problem, TensorSpec, result_spec
 from sparray.compiler.scheduler.output_format import infer_format
 from sparray.convert import array
@@ -33,7 +33,7 @@ from sparray.results import wrap_result
 from sparray.sparse_array import SparseArray
 from sparray.stored import IndexWidthError, Stored, dense_operand
 
-__all__ = ["Kernel", "compile"]
+__all__ = ["Kernel", "PlannedKernel", "compile", "plan_kernel"]
 
 
 @dataclass(frozen=True)
@@ -194,6 +194,50 @@ def compile(
     >>> kernel.schedule
     'reorder(i j).unroll(j, 4).parallelize(i).assemble(insert)'
     """
+    planned = plan_kernel(
+        expression,
+        dtype=dtype,
+        index_dtype=index_dtype,
+        schedule=schedule,
+        semiring=semiring,
+        formats=formats,
+    )
+    runner = PlanRunner(planned.steps)
+    return Kernel(planned.expression, runner, planned.problem, planned.fusion)
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedKernel:
+    """All that a `Kernel` is made of, before anything is compiled.
+
+    Attributes
+    ----------
+    expression : Expression
+        What it computes.
+    steps : CompiledPlan
+        The kernels that it needs.
+    problem : Problem
+        Formats and dtypes.
+    fusion : Fusion or None
+        As for `Kernel`.
+    """
+
+    expression: Expression
+    steps: CompiledPlan
+    problem: Problem
+    fusion: Fusion | None = None
+
+
+def plan_kernel(
+    expression: str,
+    *,
+    dtype: npt.DTypeLike = "float64",
+    index_dtype: str = "int32",
+    schedule: Schedule | str | None = None,
+    semiring: Semiring | str | None = None,
+    formats: Mapping[str, str | Format],
+) -> PlannedKernel:
+    """Return what `compile` would compile for the same arguments."""
     over = as_semiring(semiring)
     parsed = assignment_expression(
         expression, schedule=as_schedule(schedule), semiring=over
@@ -236,9 +280,9 @@ def compile(
         fusion = fuse_indices(parsed, dict(operands))
     if fusion is not None and not (fusion.changes_target and made.is_full):
         steps = compile_problem(_fused_problem(fusion, problem), vector_bytes)
-        return Kernel(parsed, PlanRunner(steps), problem, fusion)
+        return PlannedKernel(parsed, steps, problem, fusion)
     steps = compile_problem(problem, vector_bytes, way=parsed.by_hand)
-    return Kernel(parsed, PlanRunner(steps), problem)
+    return PlannedKernel(parsed, steps, problem)
 
 
 def _fused_problem(fusion: Fusion, problem: Problem) -> Problem:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from sparray._kernels.progress import Progress
 from sparray._kernels.targets import host_target
 from sparray._kernels.together import compiler_threads, run_together
 from sparray.compiler.pipeline import compile_problem
@@ -16,10 +17,12 @@ from sparray.dispatch import planned_call
 from sparray.errors import UnsupportedError
 from sparray.expression import Expression
 from sparray.formats.format import Format
-from sparray.functions.einsum import Operand
 from sparray.planning import operands_problem
+from sparray.readings import Given
 
 __all__ = ["Contender", "Contest"]
+
+_DELAY_S = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +60,7 @@ class Contest:
     def __init__(
         self,
         expression: Expression,
-        operands: Sequence[Operand],
+        operands: Sequence[Given],
         format: Format | None = None,
     ) -> None:
         self.expression, self.operands = expression, operands
@@ -81,14 +84,14 @@ class Contest:
         chosen += others[: most - len(chosen)]
         return [self.ways[number] for number in sorted(chosen)]
 
-    def contenders(
-        self,
-        ways: Sequence[Way],
-        finished: Callable[[int], object] | None = None,
-    ) -> list[Contender]:
-        """Compile ways on every core; those that cannot be lowered are left out."""
+    def contenders(self, ways: Sequence[Way]) -> list[Contender]:
+        """Compile ways on every core; those that cannot be lowered are left out.
+
+        With a bar, where tqdm is installed and it takes more than 2 seconds.
+        """
         tasks = [partial(self._contender, way) for way in ways]
-        made = run_together(tasks, compiler_threads(), finished)
+        with Progress(len(tasks), "compiling", "schedule", _DELAY_S) as progress:
+            made = run_together(tasks, compiler_threads(), progress.update)
         return [contender for contender in made if contender is not None]
 
     def _contender(self, way: Way) -> Contender | None:

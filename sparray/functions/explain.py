@@ -38,7 +38,7 @@ from sparray.stored import Operand, dense_operand
 from sparray.view.labels import count_text
 from sparray.view.section import Section
 
-__all__ = ["explain", "explain_expression"]
+__all__ = ["explain", "explain_expression", "planned_road"]
 
 
 def explain(
@@ -145,7 +145,7 @@ def explain_expression(
         dense_operand(operand) if isinstance(operand, np.ndarray) else operand
         for operand in read_operands(expression, operands)
     ]
-    fusions, final, compiled = _road(expression, stored, format)
+    fusions, final, compiled = planned_road(expression, stored, format)
     build = partial(_sections, expression, format, fusions, final, compiled)
     kernels = [kernel for kernel in compiled.kernels if kernel is not None]
     return Explanation(build, kernels, source=source)
@@ -155,7 +155,7 @@ Final = tuple[Expression, Sequence[Operand]]
 Fusions = list[tuple[FusedRunner, dict[str, int]]]
 
 
-def _road(
+def planned_road(
     expression: Expression, operands: Sequence[Operand], format: Format | None
 ) -> tuple[Fusions, Final, CompiledPlan]:
     """Return the way of a call: index fusions, what they lead to, and its plan.

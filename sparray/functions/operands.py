@@ -3,10 +3,13 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from sparray.compiler.index_notation.semiring import as_semiring
 from sparray.expression import Expression, assignment_expression, einsum_expression
 from sparray.formats.format import Format
 from sparray.formats.named import as_format
-from sparray.functions.einsum import Operand, as_operand, operands_by_name
+from sparray.functions.einsum import as_operand, operands_by_name
+from sparray.functions.schedule import as_schedule
+from sparray.readings import Given, read_operands
 
 __all__ = ["stated"]
 
@@ -17,7 +20,9 @@ def stated(
     named: Mapping[str, Any],
     format: str | Format | None = None,
     missing: str = "zero",
-) -> tuple[Expression, list[Operand], Format | None]:
+    schedule: Any = None,
+    semiring: Any = None,
+) -> tuple[Expression, list[Given], Format | None]:
     """Return what a user states, as `einsum` and `compute` would read it.
 
     Parameters
@@ -32,20 +37,25 @@ def stated(
         Of the result.
     missing : {"zero", "fill"}
         As for `einsum`.
+    schedule : Schedule or str, optional
+        As for `einsum`.
+    semiring : str or Semiring, optional
+        As for `einsum`.
 
     Returns
     -------
     tuple of Expression, list of operands, Format or None
         Parsed.
     """
+    by_hand, over = as_schedule(schedule), as_semiring(semiring)
     if "=" in expression:
-        parsed = assignment_expression(expression, missing)
+        parsed = assignment_expression(expression, missing, by_hand, over)
         pairs = operands_by_name(parsed, dict(named))
-        given = [as_operand(name, value) for name, value in pairs]
+        given: list[Given] = [as_operand(name, value) for name, value in pairs]
     else:
-        parsed = einsum_expression(expression, len(operands), missing)
+        parsed = einsum_expression(expression, len(operands), missing, by_hand, over)
         given = [as_operand(f"operands[{n}]", x) for n, x in enumerate(operands)]
     wanted = None
     if format is not None:
         wanted = as_format(format, len(parsed.assignment.target.indices))
-    return parsed, given, wanted
+    return parsed, list(read_operands(parsed, given)), wanted

@@ -16,8 +16,8 @@ from typing import IO, Any, BinaryIO, Self
 import numpy as np
 import numpy.typing as npt
 
+from sparray._kernels.progress import Progress
 from sparray.errors import FileFormatError, KernelMemoryError
-from sparray.io.progress import Progress
 
 __all__ = ["Archive", "check_expansion", "refusing", "write_archive"]
 

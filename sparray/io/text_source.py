@@ -8,8 +8,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, NoReturn, Self, cast
 
+from sparray._kernels.progress import Progress
 from sparray.errors import FileFormatError
-from sparray.io.progress import Progress
 
 __all__ = ["BLOCK_BYTES", "TextSource", "is_gzip"]
 

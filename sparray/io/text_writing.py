@@ -10,13 +10,13 @@ from typing import Any, BinaryIO, cast
 import numpy as np
 import numpy.typing as npt
 
+from sparray._kernels.progress import Progress
 from sparray.compiler.loop_ir.dtypes import dtype_kind
 from sparray.convert.entries import convert_format
 from sparray.convert.scipy_arrays import refuse_fill
 from sparray.errors import DTypeError, SettingError, ShapeError, UnsupportedError
 from sparray.formats.named import named_format
 from sparray.io.atomic import atomic_file
-from sparray.io.progress import Progress
 from sparray.sparse_array import SparseArray
 
 __all__ = ["write_mtx", "write_smtx", "write_tns"]

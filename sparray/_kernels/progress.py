@@ -10,7 +10,7 @@ _DELAY_S = 3.0
 
 
 class Progress:
-    """Shows how far a file is read or written, once that has taken 3 seconds.
+    """Shows how much is done, once that has taken some seconds.
 
     Only where tqdm is installed and standard error is a terminal.
 
@@ -22,9 +22,13 @@ class Progress:
         What the bar says.
     unit : str
         What is counted; ``"B"`` is scaled to MB.
+    delay_s : float
+        Seconds before it is shown.
     """
 
-    def __init__(self, total: int, what: str, unit: str = "B") -> None:
+    def __init__(
+        self, total: int, what: str, unit: str = "B", delay_s: float = _DELAY_S
+    ) -> None:
         self._bar: Any = None
         if sys.stderr is None or not sys.stderr.isatty():
             return
@@ -37,7 +41,7 @@ class Progress:
             desc=what,
             unit=unit,
             unit_scale=True,
-            delay=_DELAY_S,
+            delay=delay_s,
             leave=False,
         )
 
