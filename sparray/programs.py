@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sparray.dispatch import Given, evaluate_expression, given_key
-from sparray.errors import ExpressionError
+from sparray.errors import ExpressionError, InternalError
 from sparray.expression import Expression, assignment_expression
 from sparray.formats.format import Format
 from sparray.formats.named import as_format
@@ -30,6 +30,7 @@ __all__ = [
     "GroupRunner",
     "ProgramStep",
     "check_names",
+    "check_shapes",
     "describe_operands",
     "evaluate_program",
     "group_runners",
@@ -118,11 +119,15 @@ def evaluate_program(
     """
     wanted = {} if formats is None else formats
     check_names(program, operands)
-    shapes = tuple((name, operands[name].shape) for name in program.operands)
-    _check(program, shapes)
+    check_shapes(program, operands)
     arrays = run_program(program, operands, wanted, missing)
     results = [arrays[name] for name in program.outputs]
     return tuple(result for result in results if isinstance(result, Stored))
+
+
+def check_shapes(program: "Program", operands: Mapping[str, Given]) -> None:
+    """Raise an error unless the program has a meaning for operands of their shapes."""
+    _check(program, tuple((name, operands[name].shape) for name in program.operands))
 
 
 def run_program(
@@ -232,10 +237,9 @@ class GroupRunner:
         if kernel is None or not self._fits(arrays):
             self._run_apart(arrays, formats)
             return
-        if self.runner is None:
-            from sparray.execution import Runner
-
-            self.runner = Runner(kernel)
+        runner = self.load()
+        if runner is None:
+            raise InternalError("expected a kernel for joined statements")
         reads = dict(self.group.operands)
         given, extents = [], dict[str, int]()
         for name, accesses in self._accesses:
@@ -244,7 +248,15 @@ class GroupRunner:
             for indices in accesses:
                 extents.update(zip(indices, operand.shape, strict=True))
         sizes = [extents[index] for index in kernel.index_order]
-        arrays[self.group.steps[-1].target] = self.runner.run(given, sizes)
+        arrays[self.group.steps[-1].target] = runner.run(given, sizes)
+
+    def load(self) -> "Runner | None":
+        """Compile the kernel of joined statements, if it is not compiled yet."""
+        if self.runner is None and self.group.kernel is not None:
+            from sparray.execution import Runner
+
+            self.runner = Runner(self.group.kernel)
+        return self.runner
 
     @cached_property
     def _accesses(self) -> list[tuple[str, list[tuple[str, ...]]]]:

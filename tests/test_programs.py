@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+from oracle_check import interpreted
 
 import sparray as sp
+from sparray import programs
 from sparray.errors import ExpressionError, ShapeError
 
 CHAIN = "T[i,k] = A[i,j] * B[j,k]; C[i,l] = T[i,k] * D[k,l]"
@@ -59,3 +61,117 @@ def test_numbers_that_differ_in_type_are_different_programs():
     for number, dtype in (("1", np.int8), ("1.0", np.float64)):
         text = f"a[i] = x[i] + {number}; b[i] = a[i] * a[i]"
         assert sp.compute(text, x=x).dtype == dtype
+
+
+ATTENTION = """
+    S[i,j] = where(M[i,j], sum(d, Q[i,d] * K[j,d]), -inf)
+    m[i] = max(j, S[i,j])
+    E[i,j] = where(M[i,j], exp(S[i,j] - m[i]), 0)
+    Z[i] = sum(j, E[i,j])
+    O[i,d] = sum(j, E[i,j] * V[j,d]) / Z[i]
+"""
+
+
+def attention(mask, q, k, v):
+    with np.errstate(all="ignore"):
+        scores = np.where(mask, q @ k.T, -np.inf)
+        weights = np.exp(scores - scores.max(axis=1, keepdims=True))
+        return np.where(mask, weights, 0) @ v / weights.sum(axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("format", ["csr", "csc", "coo", "dcsr"])
+def test_attention_is_right_for_masks_of_any_format(format):
+    random = np.random.default_rng(11)
+    mask = random.random((40, 30)) < 0.2
+    mask[:, 0] = True
+    # Scores whose exponentials would overflow.
+    q, k, v = (random.normal(size=(n, 9)) * 30 for n in (40, 30, 30))
+    M = sp.array(mask, format=format)
+    with interpreted():
+        found = sp.compute(ATTENTION, M=M, Q=q, K=k, V=v)
+    np.testing.assert_allclose(found, attention(mask, q, k, v), rtol=1e-9, atol=1e-12)
+
+
+def test_attention_is_one_compiled_kernel():
+    random = np.random.default_rng(12)
+    mask = random.random((300, 200)) < 0.05
+    mask[:, 7] = True
+    mask[5] = False
+    q, k, v = (random.normal(size=(n, 33)) for n in (300, 200, 200))
+    kernel = sp.compile(ATTENTION, M="csr")
+    assert kernel.schedule.count("join(i") == 1
+    assert "\n" not in kernel.schedule
+    found = kernel(mask, q, k, v)
+    assert np.isnan(found[5]).all()
+    kept = np.arange(300) != 5
+    expected = attention(mask, q, k, v)
+    np.testing.assert_allclose(found[kept], expected[kept], rtol=1e-9, atol=1e-12)
+    with pytest.raises(ExpressionError, match=r"expected 4 operands \(M, Q, K, V\)"):
+        kernel(mask)
+    with pytest.raises(ShapeError):
+        kernel(mask, q, k[1:], v)
+
+
+def test_a_program_is_compiled_in_parts():
+    text = "H[j,f] = X[j,k] * W[k,f]; Y[i,f] = relu(sum(j, A[i,j] * H[j,f]))"
+    with interpreted():
+        kernel = sp.compile(text, A="csr")
+        assert kernel.index_notation.count("\n") == 1
+        assert (
+            kernel.loops.count("function evaluate") == kernel.cin.count("∀i[par") == 2
+        )
+        x, w = np.eye(2), np.array([[1.0, -1.0], [2.0, 3.0]])
+        a = np.array([[1.0, -1.0], [0.0, 0.5]])
+        np.testing.assert_array_equal(kernel(x, w, a), np.maximum(a @ x @ w, 0))
+    with pytest.raises(ExpressionError, match="expected formats of X, W, A, H, Y, got"):
+        sp.compile(text, Z="csr")
+    with pytest.raises(ExpressionError, match="expected one statement"):
+        sp.compile(text, semiring="min_plus")
+
+
+def test_explain_says_what_is_one_kernel_and_what_is_not(operands):
+    M = sp.array(np.eye(3), format="csr")
+    q = np.ones((3, 2))
+    text = sp.explain(ATTENTION, M=M, Q=q, K=q, V=q)
+    assert "S, m, E, Z, O in one kernel" in text
+    assert "t1[i,k]: a value for each entry of a row" in text
+    apart = sp.explain(CHAIN, outputs=("T", "C"), **operands)
+    assert "compute T first: it is a result" in apart
+    copied = sp.explain("T[i] = x[i] + 1; U[i] = T[i] * 2; V[i] = x[i]", x=np.ones(2))
+    assert "T, U: put where it is read, or read nowhere" in copied
+
+
+def test_operands_with_the_same_levels_are_walked_together():
+    A = sp.array([[0.0, 2.0, 0.0], [1.0, 0.0, 3.0]], format="csr")
+    M = sp.from_buffers(A.format, A.shape, levels=A.levels, values=np.ones(3, bool))
+    text = "R[i,j] = where(M[i,j], A[i,j] - x[i], 0); y[i] = sum(j, R[i,j] * R[i,j])"
+    x = np.array([1.0, 2.0])
+    given = {"A": A, "M": M, "x": x}
+    assert programs.shared_levels(given) == {"A": 0, "M": 0}
+    assert "R, y in one kernel" in sp.explain(text, **given)
+    copied = sp.array(M.todense(), format="csr")
+    assert "R, y in one kernel" not in sp.explain(text, **{**given, "M": copied})
+    with interpreted():
+        for mask in (M, copied):
+            found = sp.compute(text, **{**given, "M": mask})
+            np.testing.assert_array_equal(found, [1.0, 2.0])
+
+
+def test_results_of_another_width_are_computed_apart():
+    # What was made before is not what the kernel was planned for.
+    A = sp.array(np.eye(3), format="csr")
+    text = "T[i,j] = A[i,j] * x[j]; y[i] = sum(j, T[i,j] * T[i,j])"
+    program = programs.parsed_program(text)
+    with interpreted():
+        first = {"A": A, "x": np.ones(3)}
+        (runner,) = programs.group_runners(program, first, {}, "zero")
+        wide = sp.from_buffers(
+            A.format,
+            A.shape,
+            levels=[{k: b.astype("int64") for k, b in lv.items()} for lv in A.levels],
+            values=A.values,
+        )
+        arrays = {"A": wide, "x": np.ones(3)}
+        runner.run(arrays, {})
+        np.testing.assert_array_equal(arrays["y"].values, np.ones(3))
+        assert runner.runner is None

@@ -24,10 +24,12 @@ from sparray.expression import Expression, assignment_expression
 from sparray.formats.coordinates import as_dtype
 from sparray.formats.format import Format
 from sparray.formats.named import as_format, named_format
+from sparray.functions.compile_program import ProgramKernel, compile_program
 from sparray.functions.einsum import Operand, as_operand
 from sparray.functions.schedule import Schedule, as_schedule
 from sparray.fusion import Fusion, fuse_indices
 from sparray.planning import operand_specs
+from sparray.programs import is_program, parsed_program
 from sparray.readings import Given, read_operands
 from sparray.results import wrap_result
 from sparray.sparse_array import SparseArray
@@ -69,12 +71,8 @@ class Kernel:
         made = []
         for number, value in enumerate(operands):
             name = next(n for n, m in self.expression.operands if m == number)
-            spec = formats[name]
             operand = as_operand(self.expression.tensors[number], value)
-            if spec.format.is_dense:
-                if isinstance(operand, np.ndarray):
-                    operand = operand.astype(spec.dtype, copy=False)
-            made.append(_fitting(operand, spec))
+            made.append(_fitting_dtype(operand, formats[name]))
         return wrap_result(self._run(read_operands(self.expression, made)), SparseArray)
 
     def _run(self, operands: Sequence[Given]) -> Stored:
@@ -138,6 +136,12 @@ class Kernel:
         return "\n\n".join(spec.loops for spec in self._specs)
 
 
+def _fitting_dtype(operand: Operand, spec: TensorSpec) -> Operand:
+    if spec.format.is_dense and isinstance(operand, np.ndarray):
+        operand = operand.astype(spec.dtype, copy=False)
+    return _fitting(operand, spec)
+
+
 def _fitting(operand: Operand, spec: TensorSpec) -> Operand:
     if isinstance(operand, np.ndarray):
         if spec.format.is_dense:
@@ -156,8 +160,11 @@ def compile(
     schedule: Schedule | str | None = None,
     semiring: Semiring | str | None = None,
     **formats: str | Format,
-) -> Kernel:
+) -> Kernel | ProgramKernel:
     """Compile an assignment for operands of given formats, without any operand.
+
+    Or a program of several, whose operands are given in the order in which they are
+    read first.
 
     Parameters
     ----------
@@ -177,7 +184,7 @@ def compile(
 
     Returns
     -------
-    Kernel
+    Kernel or ProgramKernel
         Call it with operands; read its ``source``, ``schedule``, ``cin``, ``loops``.
 
     Raises
@@ -239,6 +246,18 @@ def plan_kernel(
 ) -> PlannedKernel:
     """Return what `compile` would compile for the same arguments."""
     over = as_semiring(semiring)
+    if is_program(expression):
+        if schedule is not None or over is not None:
+            raise ExpressionError(
+                "schedule, semiring: expected one statement, got several"
+            )
+        name = as_dtype(dtype).name
+        return compile_program(
+            parsed_program(expression),
+            formats,
+            lambda format, ndim: _spec(format, ndim, name, index_dtype),
+            _fitting_dtype,
+        )
     parsed = assignment_expression(
         expression, schedule=as_schedule(schedule), semiring=over
     )

@@ -56,13 +56,16 @@ def unify_statements(statements: Sequence[Assignment]) -> Unified:
     ------
     UnsupportedError
         If two indices of one statement would have to be one: a temporary is read with
-        two lists of indices.
+        two lists of indices; or a coordinate is made of indices.
 
     Notes
     -----
     **Rewrite**: ``T[a,b] = ...; y[k] = sum(l, T[k,l])`` → ``t1[i,j] = ...; out[i] =
     sum(j, t1[i,j])``.
     """
+    plain = all(i.isidentifier() for s in statements for i in _indices(s))
+    if not plain:
+        raise UnsupportedError("a tensor is read at a window of an index")
     names = _index_names(statements)
     made = {
         statement.target.tensor: f"t{number + 1}"

@@ -9,7 +9,7 @@ from sparray.compiler.index_notation.nodes import Access
 from sparray.compiler.index_notation.simplify import accesses
 from sparray.compiler.problem import Problem, TensorSpec
 
-__all__ = ["Statistics", "assumed_statistics", "bucket"]
+__all__ = ["Statistics", "assumed_sizes", "assumed_statistics", "bucket"]
 
 _ASSUMED_EXTENT = 4096
 _ASSUMED_FIBRE = 16
@@ -62,6 +62,12 @@ def assumed_statistics(problem: Problem) -> Statistics:
         for access in found
     }
     return Statistics(extents, positions)
+
+
+def assumed_sizes(spec: TensorSpec) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the shape and the positions that are assumed of an operand."""
+    shape = (_ASSUMED_EXTENT,) * spec.format.ndim
+    return shape, tuple(_assumed_positions(spec))
 
 
 def _assumed_positions(spec: TensorSpec) -> list[int]:

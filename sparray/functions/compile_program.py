@@ -1,0 +1,201 @@
+"""Compile several statements for formats, before there is any operand."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sparray.compiler.cin.printer import print_statement
+from sparray.compiler.index_notation.program import Program
+from sparray.compiler.index_notation.traversal import accesses
+from sparray.compiler.pipeline import KernelSpec
+from sparray.compiler.problem import TensorSpec
+from sparray.compiler.scheduler.statistics import assumed_sizes
+from sparray.dispatch import Given, evaluate_expression
+from sparray.errors import ExpressionError
+from sparray.execution import PlanRunner
+from sparray.formats.format import Format
+from sparray.formats.named import as_format
+from sparray.functions.einsum import Operand, as_operand
+from sparray.functions.explanation import cython_source
+from sparray.planning import Described, describe
+from sparray.program_plan import Group, plan_program
+from sparray.programs import GroupRunner, check_shapes, program_steps
+from sparray.results import wrap_result
+from sparray.sparse_array import SparseArray
+from sparray.stored import Stored, dense_operand
+
+__all__ = ["ProgramKernel", "compile_program"]
+
+Fit = Callable[[Any, TensorSpec], Given]
+
+
+@dataclass(frozen=True)
+class ProgramKernel:
+    """Several compiled statements, for operands of given formats and one dtype.
+
+    Attributes
+    ----------
+    program : Program
+        What it computes.
+    operands : mapping of str to Described
+        What it was compiled for.
+    formats : mapping of str to Format
+        Of results and temporaries, where they were asked for.
+    parts : tuple of Part
+        The statements that are computed together, in order.
+    fit : callable
+        Makes an operand what it was compiled for.
+    """
+
+    program: Program
+    operands: Mapping[str, Described]
+    formats: Mapping[str, Format]
+    parts: "tuple[Part, ...]"
+    fit: Fit
+
+    def __call__(self, *operands: Any) -> Operand | tuple[Operand, ...]:
+        """Compute the results for operands of the compiled formats and dtypes.
+
+        They are given in the order in which the program reads them first.
+        """
+        names = self.program.operands
+        if len(operands) != len(names):
+            raise ExpressionError(
+                f"{self.program.text}: expected {len(names)} operands "
+                f"({', '.join(names)}), got {len(operands)}"
+            )
+        arrays: dict[str, Given] = {
+            name: self.fit(as_operand(name, value), self.operands[name].spec)
+            for name, value in zip(names, operands, strict=True)
+        }
+        check_shapes(self.program, arrays)
+        for part in self.parts:
+            part.run(arrays, self.formats)
+        made = [arrays[name] for name in self.program.outputs]
+        results = tuple(
+            wrap_result(one, SparseArray) for one in made if isinstance(one, Stored)
+        )
+        return results[0] if len(results) == 1 else results
+
+    @property
+    def _specs(self) -> Sequence[KernelSpec]:
+        return [spec for part in self.parts for spec in part.specs]
+
+    @property
+    def source(self) -> str:
+        """The Cython source of each of its kernels."""
+        return "\n".join(map(cython_source, self._specs))
+
+    @property
+    def schedule(self) -> str:
+        """The commands that were applied, a line per kernel."""
+        return "\n".join(spec.decision.schedule for spec in self._specs)
+
+    @property
+    def index_notation(self) -> str:
+        """The statements, one per line."""
+        return self.program.text
+
+    @property
+    def cin(self) -> str:
+        """The scheduled concrete index notation of each kernel."""
+        return "\n".join(
+            print_statement(spec.decision.statement) for spec in self._specs
+        )
+
+    @property
+    def loops(self) -> str:
+        """The loop IR of each kernel."""
+        return "\n\n".join(spec.loops for spec in self._specs)
+
+
+class Part:
+    """Statements that are computed together; compiled when it is made."""
+
+    def __init__(self, group: Group) -> None:
+        self.group = group
+        self.joined: GroupRunner | None = None
+        self.plan: PlanRunner | None = None
+        if group.kernel is not None:
+            self.joined = GroupRunner(group, ())
+            self.joined.load()
+        elif group.plan is not None:
+            self.plan = PlanRunner(group.plan)
+
+    @property
+    def specs(self) -> Sequence[KernelSpec]:
+        """Its kernels."""
+        if self.group.kernel is not None:
+            return [self.group.kernel]
+        kernels = () if self.group.plan is None else self.group.plan.kernels
+        return [spec for spec in kernels if spec is not None]
+
+    def run(self, arrays: dict[str, Given], formats: Mapping[str, Format]) -> None:
+        """Put the part's result among the arrays."""
+        if self.joined is not None:
+            self.joined.run(arrays, formats)
+            return
+        (step,) = self.group.steps
+        expression = step.expression
+        given = [arrays[name] for name in expression.tensors]
+        stored = [dense_operand(x) if isinstance(x, np.ndarray) else x for x in given]
+        specs = {name: describe(stored[n]).spec for name, n in expression.operands}
+        if self.plan is None or specs != dict(self.plan.compiled.plan.problem.operands):
+            format = formats.get(step.target)
+            arrays[step.target] = evaluate_expression(expression, given, format)
+            return
+        extents = dict(zip(expression.indices, expression.extents(stored), strict=True))
+        named = {name: stored[n] for name, n in expression.operands}
+        arrays[step.target] = self.plan.run(named, extents)
+
+
+def compile_program(
+    program: Program,
+    formats: Mapping[str, str | Format],
+    spec_of: Callable[[str | Format | None, int], TensorSpec],
+    fit: Fit,
+) -> ProgramKernel:
+    """Compile a program for operands of given formats.
+
+    Parameters
+    ----------
+    program : Program
+        Verified.
+    formats : mapping of str to str or Format
+        Of operands, dense where not given; of results and temporaries, inferred.
+    spec_of : callable
+        Returns an operand's spec for a format and a number of dimensions.
+    fit : callable
+        Makes an operand what it was compiled for.
+
+    Raises
+    ------
+    ExpressionError
+        If a format is of no tensor of the program.
+    """
+    made = {s.target.tensor: len(s.target.indices) for s in program.statements}
+    read = {
+        a.tensor: len(a.indices) for s in program.statements for a in accesses(s.value)
+    }
+    ndims = {**read, **made}
+    unknown = [name for name in formats if name not in ndims]
+    if unknown:
+        raise ExpressionError(
+            f"{program.text}: expected formats of {', '.join(ndims)}, got "
+            f"{', '.join(unknown)}"
+        )
+    described = {}
+    for name in program.operands:
+        spec = spec_of(formats.get(name), ndims[name])
+        shape, positions = assumed_sizes(spec)
+        described[name] = Described(spec, shape, positions)
+    wanted = {
+        name: as_format(formats[name], ndim)
+        for name, ndim in made.items()
+        if name in formats
+    }
+    steps = program_steps(program, tuple(wanted), "zero")
+    groups = plan_program(steps, program.outputs, described, wanted, {})
+    return ProgramKernel(program, described, wanted, tuple(map(Part, groups)), fit)
