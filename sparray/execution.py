@@ -220,7 +220,8 @@ class Runner:
         """Give every fibre its slots, then fill them."""
         format = self.output.format
         scatters = self.way is Assembly.SCATTER
-        table = counts.reshape(chunks, -1) if scatters else counts[np.newaxis, 1:]
+        units = _product(format.level_extents(shape)[:-1])
+        table = counts.reshape(chunks, units) if scatters else counts[np.newaxis, 1:]
         entries = table.sum(axis=0)
         if self.slotted is None:
             raise InternalError(f"expected a level with slots, got {format}")

@@ -1,10 +1,11 @@
 """Assemble a result whose stored coordinates are those of blocks.
 
 The result's levels are a located prefix, one appended level, and located levels below
-it: each appended position is a block. Entries of a unit (a position of the prefix) come
-in any order, so its blocks are listed first: counted in the first phase; in the second
-one listed again, sorted and given their positions, whereupon the unit's loops run once
-more and write each value at its place in its block. What no entry writes is padding.
+it: each appended position is a block. Entries of a unit (a position of the prefix, or
+all of the array where there is none) come in any order, so its blocks are listed first:
+counted in the first phase; in the second one listed again, sorted and given their
+positions, whereupon the unit's loops run once more and write each value at its place in
+its block. What no entry writes is padding.
 """
 
 from collections.abc import Callable, Iterator
@@ -83,13 +84,22 @@ class BlocksOutput(Output):
         if self.made.places is not None:
             ctx.builder.free(self.made.places)
 
+    def whole(self, scope: Scope, ctx: Context) -> Iterator[Scope]:
+        """Without a prefix, run all loops once to list blocks, once to fill them."""
+        if self.depth:
+            yield scope
+        else:
+            yield from self._unit(literal(0), scope, ctx)
+
     def bound(self, index: str, scope: Scope, ctx: Context) -> Iterator[Scope]:
         """Run the loops of a unit once to list its blocks, and once to fill them."""
         prefix = {level_index(self.spec, self.followed, d) for d in range(self.depth)}
         if index not in prefix or scope.places[self.followed].depth < self.depth:
             yield scope
             return
-        unit = scope.places[self.followed].begin
+        yield from self._unit(scope.places[self.followed].begin, scope, ctx)
+
+    def _unit(self, unit: ir.Expr, scope: Scope, ctx: Context) -> Iterator[Scope]:
         phase, ctx.phase = ctx.phase, Phase.COUNT
         ctx.builder.assign(self.made.count, literal(0))
         yield scope

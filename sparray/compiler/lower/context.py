@@ -93,6 +93,13 @@ class Output:
     def end(self, ctx: "Context") -> None:
         """Emit what comes after the loops: nothing, unless a subclass says so."""
 
+    def whole(self, scope: Scope, ctx: "Context") -> Iterator[Scope]:
+        """Surround the loops where one task runs all of them.
+
+        They are emitted for each scope that this yields.
+        """
+        yield scope
+
     def bound(self, index: str, scope: Scope, ctx: "Context") -> Iterator[Scope]:
         """Surround the body of a loop in which an index has just been bound.
 

@@ -112,7 +112,8 @@ def _lower_phase(
         lower_parallel(statement, scope, ctx, lists)
     else:
         with task(scope, ctx, iter(lists)) as inside:
-            lower_statement(statement, inside, ctx)
+            for surrounded in ctx.output.whole(inside, ctx):
+                lower_statement(statement, surrounded, ctx)
     name = names.COUNT if phase is Phase.COUNT else names.FILL
     reassociate = phase is Phase.FILL and vectorises_reduction(statement)
     return ir.Function(name, given, builder.block(), reassociate)

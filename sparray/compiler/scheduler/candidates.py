@@ -11,6 +11,7 @@ from sparray.compiler.index_notation.simplify import (
     free_indices,
 )
 from sparray.compiler.levels import is_walked, level_index, n_levels
+from sparray.compiler.lower.append import located_prefix
 from sparray.compiler.problem import Problem
 from sparray.compiler.schedule.assemble import Assembly
 from sparray.compiler.scheduler.assembly import Choice, choose_assembly
@@ -183,8 +184,9 @@ def judge(
     cost = nest_cost(shape.merged, order, problem, statistics)
     leaves = estimate_loops(shape.merged, order, problem, statistics)
     iterations = leaves[-1].iterations if leaves else 1.0
-    if late and _list_too_long(late, choice, problem, statistics, iterations):
-        return f"a workspace along {late[0]} would be far longer than what it collects"
+    too_long = _too_long(late, choice, problem, statistics, iterations)
+    if too_long is not None:
+        return too_long
     if problem.prune:
         iterations *= COSTS["kept"]
     if late and choice.way is Assembly.APPEND:
@@ -271,19 +273,27 @@ def _walks_parts(late: list[str], shape: Shape, problem: Problem) -> bool:
     return False
 
 
-def _list_too_long(
+def _too_long(
     late: list[str],
     choice: Choice,
     problem: Problem,
     statistics: Statistics,
     iterations: float,
-) -> bool:
-    """Tell whether a list workspace would be far longer than what it collects.
+) -> str | None:
+    """Return which list would be far longer than what it collects, or None.
 
     Its memory grows with the extent of its index. A list of the products, sorted,
     grows with their number alone.
     """
-    if choice.way is not Assembly.APPEND or not problem.output.format.is_sorted:
-        return False
-    extent = statistics.extents[late[0]]
-    return extent > _LONGEST_LIST and extent > _LIST_PER_PRODUCT * iterations
+    if choice.way is Assembly.BLOCKS:
+        depth = located_prefix(problem.output)
+        target, format = problem.assignment.target, problem.output.format
+        shape = [statistics.extents[index] for index in target.indices]
+        extent, what = format.expressions[depth].extent(shape), "a list of blocks"
+    elif late and choice.way is Assembly.APPEND and problem.output.format.is_sorted:
+        extent, what = statistics.extents[late[0]], f"a workspace along {late[0]}"
+    else:
+        return None
+    if extent <= max(_LONGEST_LIST, _LIST_PER_PRODUCT * iterations):
+        return None
+    return f"{what} would be far longer than what it collects"

@@ -195,8 +195,9 @@ def _main_part(planner: Planner) -> _MainPart:
         return _MainPart(problem, names.OUTPUT)
     if best_candidate(problem, planner.statistics) is not None:
         return _MainPart(problem, names.OUTPUT, alone=True)
-    if has_blocks(problem.output.format):
-        rows, made = without_blocks(problem.output), planner.fresh()
+    rows, made = without_blocks(problem.output), planner.fresh()
+    by_blocks = has_blocks(problem.output.format)
+    if by_blocks and is_direct(planner.statistics, rows, problem.output):
         planner.reasons.append(
             Reason(
                 "compute the entries first, then their blocks",
@@ -210,7 +211,6 @@ def _main_part(planner: Planner) -> _MainPart:
         return _MainPart(replace(problem, output=rows), made, finish=fill)
     ndim = problem.output.format.ndim
     listed = replace(problem.output, format=named_format("coo", ndim))
-    made = planner.fresh()
     planner.reasons.append(
         Reason(
             f"pack the entries as {problem.output.format}",

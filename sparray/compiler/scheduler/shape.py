@@ -105,6 +105,9 @@ def parallel_index(
     if choice.way is Assembly.APPEND and located_prefix(output):
         if not output.format.levels[0].full:
             return None
+    if choice.way is Assembly.BLOCKS and not located_prefix(output):
+        # All of the result is one unit.
+        return None
     if not walked:
         return order[0]
     alone = len(walked) == 1 and frozenset() not in points

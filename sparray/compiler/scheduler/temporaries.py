@@ -117,19 +117,24 @@ def can_search(format: Format) -> bool:
 
 
 def has_blocks(format: Format) -> bool:
-    """Tell whether a format stores blocks: full levels around an appended one."""
-    full = [level.full for level in format.levels]
-    if full.count(False) != 1 or format.batch_ndim:
+    """Tell whether a format stores blocks: one level is appended to, none other stores.
+
+    A block may be a part of a row, a row, or a diagonal.
+    """
+    listed = [
+        depth
+        for depth, level in enumerate(format.levels)
+        if level.roles or not isinstance(level, Preparable)
+    ]
+    if len(listed) != 1 or format.batch_ndim:
         return False
-    depth = full.index(False)
-    appended = format.levels[depth]
+    appended = format.levels[listed[0]]
     return (
-        0 < depth < len(full) - 1
+        listed[0] < format.n_levels - 1
         and isinstance(appended, Appendable)
         and not appended.branchless
         and appended.unique
         and appended.ordered
-        and all(isinstance(x, Insertable) for x in format.levels if x is not appended)
     )
 
 

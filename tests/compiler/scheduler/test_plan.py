@@ -7,10 +7,10 @@ import sparray as sp
 from sparray.compiler.cin.printer import print_statement
 from sparray.compiler.pipeline import compile_problem
 from sparray.compiler.schedule.assemble import Assembly
-from sparray.compiler.scheduler.steps import KernelStep, SortStep
+from sparray.compiler.scheduler.steps import KernelStep, PackStep, SortStep
 from sparray.compiler.scheduler.temporaries import can_assemble, reordered, slotted_leaf
 from sparray.expression import assignment_expression, einsum_expression
-from sparray.formats import Format, named_format
+from sparray.formats import Format, as_format, named_format
 from sparray.planning import operands_plan
 
 N = 2000
@@ -37,7 +37,7 @@ def plan(text, *operands, format=None):
         else einsum_expression(text, len(operands))
     )
     ndim = len(expression.assignment.target.indices)
-    wanted = None if format is None else named_format(format, ndim)
+    wanted = None if format is None else as_format(format, ndim)
     return operands_plan(expression, operands, wanted).plan
 
 
@@ -117,6 +117,24 @@ def test_entries_are_placed_where_the_result_has_room_for_all(source):
 def test_slots_are_filled_by_one_kernel(source, way):
     (step,) = plan("ij->ij", source, format="ell").steps
     assert step.decision.assemble.way is way
+
+
+@pytest.mark.parametrize("source", [CSR, CSC, COO, DENSE])
+@pytest.mark.parametrize("format", ["dia", "(i, j) -> (j: compressed, i: dense)"])
+def test_diagonals_and_rows_are_blocks_of_the_whole_array(source, format):
+    (step,) = plan("ij->ij", source, format=format).steps
+    assert step.decision.assemble.way is Assembly.BLOCKS
+    assert "parallelize" not in step.decision.schedule
+
+
+def test_a_list_of_blocks_is_never_far_longer_than_its_content():
+    few = sp.from_coords([[0, 10**12]], [1.0, 2.0], (10**12 + 1,), "csf")
+    blocks = "(i) -> (i // 4: compressed, i % 4: dense)"
+    assert any(isinstance(s, PackStep) for s in plan("i->i", few, format=blocks).steps)
+    made = sp.einsum("i->i", few, format=blocks)
+    assert made.nbytes < 1000
+    coords, values = made.to_coords()
+    assert dict(zip(coords[0], values, strict=True))[10**12] == 2
 
 
 def test_no_temporary_has_slots():
