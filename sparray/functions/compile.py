@@ -201,6 +201,18 @@ def compile(
     >>> kernel.schedule
     'reorder(i j).unroll(j, 4).parallelize(i).assemble(insert)'
     """
+    if is_program(expression):
+        if schedule is not None or semiring is not None:
+            raise ExpressionError(
+                "schedule, semiring: expected one statement, got several"
+            )
+        name = as_dtype(dtype).name
+        return compile_program(
+            parsed_program(expression),
+            formats,
+            lambda format, ndim: _spec(format, ndim, name, index_dtype),
+            _fitting_dtype,
+        )
     planned = plan_kernel(
         expression,
         dtype=dtype,
@@ -246,18 +258,6 @@ def plan_kernel(
 ) -> PlannedKernel:
     """Return what `compile` would compile for the same arguments."""
     over = as_semiring(semiring)
-    if is_program(expression):
-        if schedule is not None or over is not None:
-            raise ExpressionError(
-                "schedule, semiring: expected one statement, got several"
-            )
-        name = as_dtype(dtype).name
-        return compile_program(
-            parsed_program(expression),
-            formats,
-            lambda format, ndim: _spec(format, ndim, name, index_dtype),
-            _fitting_dtype,
-        )
     parsed = assignment_expression(
         expression, schedule=as_schedule(schedule), semiring=over
     )
