@@ -14,9 +14,8 @@ from sparray.errors import ScheduleError
 __all__ = ["Schedule", "WrittenCommand", "parse_schedule"]
 
 _INDEX = re.compile(r"[^\W\d]\w*(-[^\W\d]\w*)?")
-_COMMAND = re.compile(r"\s*\.?\s*([a-z]+)\s*\(([^()]*)\)")
+_COMMAND = re.compile(r"\s*\.?\s*([a-z]+)\s*\(")
 _TENSOR = re.compile(r"[^\W\d]\w*(\[[\w,]*\])?")
-_COMMA = re.compile(r",(?![^\[\]]*\])")
 _LARGEST = 2**31 - 1
 _WAYS = tuple(way.value for way in Assembly)
 
@@ -96,6 +95,14 @@ class Schedule:
         """Run two counted loops, one directly inside the other, as a single one."""
         return self._then("fuse", _index("fuse", outer), _index("fuse", inner))
 
+    def precompute(self, part: str, before: str) -> "Schedule":
+        """Compute a part of the expression, of dense operands, before a loop."""
+        text = " ".join(_text("precompute", part).split())
+        inside = _inside(f"{text})", 0)
+        if not text or inside is None or len(f"{text}") != len(",".join(inside)):
+            raise ScheduleError(f"precompute: expected an expression, got {part!r}")
+        return self._then("precompute", text, _index("precompute", before))
+
     def pack(self, tensor: str, before: str) -> "Schedule":
         """Copy what the loops from ``before`` inwards read of a dense operand."""
         name = _text("pack", tensor).strip().replace(" ", "")
@@ -147,7 +154,7 @@ class Schedule:
 
 _METHODS = {
     *("reorder", "split", "accumulate", "tile", "prefetch", "unroll", "vectorize"),
-    *("parallelize", "assemble", "pack", "fuse"),
+    *("parallelize", "assemble", "pack", "fuse", "precompute"),
 }
 
 
@@ -173,15 +180,14 @@ def parse_schedule(text: str) -> Schedule:
     text = _text("schedule", text)
     while text[at:].strip():
         found = _COMMAND.match(text, at)
-        if found is None or found[1] not in _METHODS:
+        inside = None if found is None else _inside(text, found.end())
+        if found is None or inside is None or found[1] not in _METHODS:
             at += len(text[at:]) - len(text[at:].lstrip(" ."))
             raise ScheduleError(
                 f"schedule: expected a command of {', '.join(sorted(_METHODS))}\n"
                 f"  {_printable(text)}\n  {' ' * at}^"
             )
-        arguments = (
-            [part.strip() for part in _COMMA.split(found[2])] if found[2] else []
-        )
+        arguments = [part.strip() for part in inside] if inside != [""] else []
         if found[1] == "assemble" and arguments[-1:] == ["zeroed"]:
             # It follows from the expression, and is printed to be read.
             arguments.pop()
@@ -192,8 +198,25 @@ def parse_schedule(text: str) -> Schedule:
                 f"schedule: expected other arguments for {found[1]}, got "
                 f"({', '.join(arguments)})\n  {_printable(text)}\n  {' ' * at}^"
             ) from None
-        at = found.end()
+        at = found.end() + len(",".join(inside)) + 1
     return made
+
+
+def _inside(text: str, at: int) -> list[str] | None:
+    """Return the arguments that begin at a place; None without a closing parenthesis.
+
+    Commas inside brackets belong to an argument.
+    """
+    parts, depth = [""], 0
+    for c in text[at:]:
+        if c == ")" and depth == 0:
+            return parts
+        depth += (c in "([") - (c in ")]")
+        if c == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += c
+    return None
 
 
 def _printable(text: str) -> str:

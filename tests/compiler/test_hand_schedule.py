@@ -37,6 +37,17 @@ def test_text_may_have_spaces_and_lines():
     assert found == Schedule().reorder("i k j").tile("j", 4).unroll("k", 2)
 
 
+def test_parts_of_expressions_keep_their_commas():
+    text = "precompute(max(x[j,k], 0.5) * exp(y[j]), i).pack(B[k,j], i).fuse(i, j)"
+    read = parse_schedule(text)
+    assert str(read) == text
+    assert read.commands[0].arguments == ("max(x[j,k], 0.5) * exp(y[j])", "i")
+    assert read.commands[1].arguments == ("B[k,j]", "i")
+    for part in ("", "f(x", "x), i", 3):
+        with pytest.raises(ScheduleError, match="precompute: expected"):
+            Schedule().precompute(part, "i")
+
+
 def test_a_schedule_does_not_change():
     first = Schedule().reorder("i j")
     first.unroll("j", 2)

@@ -9,6 +9,8 @@ import numpy as np
 from oracle_check import Question, plan_of
 
 from sparray.compiler.hand_schedule import Schedule
+from sparray.compiler.index_notation.printer import print_expression
+from sparray.compiler.index_notation.traversal import walk
 from sparray.compiler.schedule.parallelize import CHUNKS
 from sparray.compiler.scheduler.steps import KernelStep
 from sparray.errors import DTypeError, ScheduleError, UnsupportedError
@@ -56,6 +58,13 @@ def _loops(question: Question) -> list[str] | None:
     return [index(loop.index) for loop in own[-1].decision.loops] if own else None
 
 
+def _part(rng: np.random.Generator, question: Question) -> str:
+    """Return a random part of a question's expression."""
+    parts = list(walk(question.expression.assignment.value))
+    chosen = parts[rng.integers(len(parts))]
+    return print_expression(question.expression.user_names.expression(chosen))
+
+
 def _proposal(
     rng: np.random.Generator, question: Question, loops: list[str]
 ) -> Schedule:
@@ -73,7 +82,8 @@ def _proposal(
         lambda: schedule.prefetch(loop, int(rng.choice([1, 8]))),
         lambda: schedule.parallelize(loops[0], str(rng.choice(CHUNKS))),
         lambda: schedule.fuse(*(loops * 2)[(at := rng.integers(len(loops))) : at + 2]),
+        lambda: schedule.precompute(_part(rng, question), loop),
         lambda: schedule.pack(str(rng.choice(tensors or ["A"])), loop),
     ]
-    weights = np.array([4, 3, 3, 2, 2, 1, 1, 2, 3, 4], float)
+    weights = np.array([4, 3, 3, 2, 2, 1, 1, 2, 3, 3, 4], float)
     return kinds[rng.choice(len(kinds), p=weights / weights.sum())]()

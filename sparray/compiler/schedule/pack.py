@@ -1,20 +1,11 @@
 """The `pack` command: a panel of a dense operand in a contiguous buffer."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from sparray.compiler.cin.concretize import foralls
-from sparray.compiler.cin.nodes import (
-    Access,
-    Assign,
-    Forall,
-    Stmt,
-    Tiles,
-    Where,
-    Workspace,
-)
-from sparray.compiler.index_notation.simplify import accesses, substitute
-from sparray.compiler.names import whole
+from sparray.compiler.cin.nodes import Access, Assign, Stmt
+from sparray.compiler.index_notation.simplify import accesses
 from sparray.compiler.schedule.annotate import rewrite_assignments
+from sparray.compiler.schedule.panel import Panel
 from sparray.errors import ScheduleError
 
 __all__ = ["Pack"]
@@ -58,70 +49,6 @@ class Pack:
             If no loop has that index, or the loops inside it do not read the operand,
             in one place, at different elements.
         """
-        if isinstance(statement, Forall) and statement.index == self.index:
-            return self._pack(statement)
-        if isinstance(statement, Forall | Tiles):
-            return replace(statement, body=self.apply(statement.body))
-        raise ScheduleError(
-            f"pack: expected a loop over {self.index} around all that reads "
-            f"{self.tensor}"
-        )
-
-    def _pack(self, statement: Forall) -> Stmt:
-        access, path = self._find(statement)
-        tiles = [loop for loop in path if isinstance(loop, Tiles)]
-        inner = {loop.inner: loop.index for loop in tiles}
-        indices = tuple(
-            loop.index
-            for loop in path
-            if isinstance(loop, Forall)
-            and whole(inner.get(loop.index, loop.index)) in access.indices
-        )
-        if not indices:
-            raise ScheduleError(
-                f"pack: expected {self.tensor} to depend on a loop from {self.index} "
-                "inwards"
-            )
-        buffer = Access(f"{self.tensor}p", indices)
-        workspace = Workspace(buffer.tensor, indices, "dense", self.dtype)
-        producer = _marked(foralls(indices, Assign(buffer, access)), set(inner))
-
-        def read(assign: Assign) -> Assign:
-            return replace(assign, value=substitute(assign.value, {access: buffer}))
-
-        used = [loop for loop in tiles if loop.inner in indices]
-        if not used:
-            return Where(rewrite_assignments(statement, read), producer, workspace)
-        (tile,) = used
-        inside = _without(statement, tile)
-        body = Where(rewrite_assignments(inside, read), producer, workspace)
-        return replace(tile, body=body)
-
-    def _find(self, statement: Stmt) -> tuple[Access, list[Forall | Tiles]]:
-        """Return the access, and the loops around the one place that reads it."""
-        path: list[Forall | Tiles] = []
-        while not isinstance(statement, Assign):
-            if isinstance(statement, Forall | Tiles):
-                path.append(statement)
-                statement = statement.body
-                continue
-            if not isinstance(statement, Where):
-                break
-            sides = [statement.producer, statement.consumer]
-            found = [side for side in sides if self._reads(side)]
-            if len(found) != 1:
-                break
-            statement = found[0]
-        if isinstance(statement, Assign):
-            for access in accesses(statement.value):
-                if access.tensor == self.tensor:
-                    return access, path
-        raise ScheduleError(
-            f"pack: expected {self.tensor} to be read in one place from {self.index} "
-            "inwards"
-        )
-
-    def _reads(self, statement: Stmt) -> bool:
         found: list[Access] = []
 
         def look(assign: Assign) -> Assign:
@@ -129,21 +56,11 @@ class Pack:
             return assign
 
         rewrite_assignments(statement, look)
-        return bool(found)
-
-
-def _marked(statement: Stmt, inner: set[str]) -> Stmt:
-    """Return loops, those over a tile in vectors."""
-    if not isinstance(statement, Forall):
-        return statement
-    body = _marked(statement.body, inner)
-    return replace(statement, body=body, vector=statement.index in inner)
-
-
-def _without(statement: Stmt, tile: Tiles) -> Stmt:
-    """Return loops without the tiles in them, whose body is left in its place."""
-    if statement is tile:
-        return tile.body
-    if isinstance(statement, Forall | Tiles):
-        return replace(statement, body=_without(statement.body, tile))
-    raise ScheduleError("pack: expected tiles around the sums that they hold")
+        if not found:
+            raise ScheduleError(
+                f"pack: expected {self.tensor} to be read in one place from "
+                f"{self.index} inwards"
+            )
+        name = f"{self.tensor}p"
+        panel = Panel("pack", found[0], self.tensor, self.index, name, self.dtype)
+        return panel.put(statement)

@@ -14,7 +14,9 @@ from sparray.compiler.cin.nodes import Stmt
 from sparray.compiler.cin.printer import print_statement
 from sparray.compiler.cin.verify import verify
 from sparray.compiler.hand_schedule import Schedule, WrittenCommand
-from sparray.compiler.index_notation.simplify import accesses
+from sparray.compiler.index_notation.dtypes import result_dtype, settle_literals
+from sparray.compiler.index_notation.simplify import accesses, simplify_typed
+from sparray.compiler.index_notation.traversal import contains_reduce
 from sparray.compiler.levels import is_walked, level_index, n_levels
 from sparray.compiler.loop_ir.dtypes import computed_dtype
 from sparray.compiler.problem import Problem
@@ -23,6 +25,7 @@ from sparray.compiler.schedule.assemble import Assemble, Assembly
 from sparray.compiler.schedule.fuse import Fuse
 from sparray.compiler.schedule.pack import Pack
 from sparray.compiler.schedule.parallelize import Parallelize
+from sparray.compiler.schedule.precompute import Precompute
 from sparray.compiler.schedule.prefetch import Prefetch
 from sparray.compiler.schedule.reorder import Reorder
 from sparray.compiler.schedule.split import Split
@@ -57,13 +60,13 @@ from sparray.compiler.scheduler.shape import (
 from sparray.compiler.scheduler.statistics import Statistics
 from sparray.compiler.scheduler.tiling import tile_sizes
 from sparray.compiler.scheduler.user_names import UserNames
-from sparray.errors import InternalError, ScheduleError
+from sparray.errors import ExpressionError, InternalError, ScheduleError
 
 __all__ = ["ByHand"]
 
 _LOOPS = ("split", "reorder")
 _WORKSPACES = ("accumulate", "tile")
-_COPIES = ("pack",)
+_COPIES = ("pack", "precompute")
 _MOST_SUMS = 64
 
 
@@ -326,6 +329,8 @@ class _Making:
             return str(error)
         if isinstance(command, Fuse):
             command = replace(command, inner=user.index(command.inner))
+        if isinstance(command, Precompute):
+            command = replace(command, value=user.expression(command.value))
         if isinstance(command, Pack):
             tensor = user.tensors.get(command.tensor, command.tensor)
             command = replace(command, tensor=tensor.partition("[")[0])
@@ -353,7 +358,10 @@ class _Making:
             self._complete_workspace(candidate)
         for written in self._written(_COPIES):
             self.fault = written
-            self._pack(written)
+            if written.name == "pack":
+                self._pack(written)
+            else:
+                self._precompute(written)
         made = [type(command) for command in self.commands]
         return Accumulate in made, Tile in made
 
@@ -366,6 +374,26 @@ class _Making:
             self._apply(Tile(self.order[-1], sizes), why)
         elif kinds[:1] == ("memory",):
             self._apply(Accumulate(), "products are added where they belong")
+
+    def _precompute(self, written: WrittenCommand) -> None:
+        problem, user = self.problem, self.hand.names
+        dtypes = {name: spec.dtype for name, spec in problem.operands}
+        try:
+            value = user.parse(written.arguments[0], problem.assignment.value)
+        except ExpressionError as error:
+            self.fail(f"precompute: {error}", written)
+        value = simplify_typed(settle_literals(value, dtypes), dtypes)
+        read = accesses(value)
+        if not read or contains_reduce(value):
+            self.fail("precompute: expected operands, and no sum of them", written)
+        for access in read:
+            if not problem.specs[access.tensor].format.is_dense:
+                tensor = self._tensor(access.tensor)
+                self.fail(f"precompute: expected dense operands, got {tensor}", written)
+        number = 1 + sum(isinstance(c, Precompute) for c in self.commands)
+        dtype = computed_dtype(result_dtype(value, dtypes))
+        index = self._loop(written.arguments[1], written)
+        self._apply(Precompute(value, index, f"t{number}", dtype), None)
 
     def _pack(self, written: WrittenCommand) -> None:
         problem, user = self.problem, self.hand.names

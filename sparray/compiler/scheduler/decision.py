@@ -21,6 +21,7 @@ from sparray.compiler.schedule.fuse import Fuse
 from sparray.compiler.schedule.join import Join
 from sparray.compiler.schedule.pack import Pack
 from sparray.compiler.schedule.parallelize import Parallelize
+from sparray.compiler.schedule.precompute import Precompute
 from sparray.compiler.schedule.prefetch import Prefetch
 from sparray.compiler.schedule.reorder import Reorder
 from sparray.compiler.schedule.split import Split
@@ -72,6 +73,7 @@ Command = (
     | Reorder
     | Accumulate
     | Tile
+    | Precompute
     | Pack
     | Fuse
     | Prefetch

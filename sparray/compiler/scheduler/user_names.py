@@ -8,20 +8,24 @@ from sparray.compiler import names
 from sparray.compiler.cin.nodes import (
     Access,
     Assign,
+    Expr,
     Forall,
     Sequence,
     Stmt,
     Tiles,
     Where,
 )
+from sparray.compiler.index_notation.parser import parse_assignment
+from sparray.compiler.index_notation.printer import print_access
 from sparray.compiler.index_notation.simplify import accesses, substitute
 from sparray.compiler.schedule.accumulate import Accumulate
 from sparray.compiler.schedule.assemble import Assemble
 from sparray.compiler.schedule.fuse import Fuse
 from sparray.compiler.schedule.pack import Pack
+from sparray.compiler.schedule.precompute import Precompute
 from sparray.compiler.schedule.reorder import Reorder
 from sparray.compiler.schedule.split import Split
-from sparray.errors import InternalError
+from sparray.errors import ExpressionError, InternalError
 
 if TYPE_CHECKING:
     from sparray.compiler.scheduler.decision import Command, Decision
@@ -75,10 +79,37 @@ class UserNames:
             return str(command)
         if isinstance(command, Fuse):
             command = replace(command, inner=self.index(command.inner))
+        if isinstance(command, Precompute):
+            command = replace(command, value=self.expression(command.value))
         if isinstance(command, Pack):
             tensor = self.tensors.get(command.tensor, command.tensor)
             command = replace(command, tensor=tensor)
         return str(replace(command, index=self.index(command.index)))
+
+    def expression(self, value: Expr) -> Expr:
+        """Return an expression with the user's names, to be printed."""
+        return substitute(value, {a: self._access(a) for a in accesses(value)})
+
+    def parse(self, text: str, whole: Expr) -> Expr:
+        """Return what a user's part of an expression is in canonical names.
+
+        Raises
+        ------
+        ExpressionError
+            If the text cannot be read, or reads what the whole expression does not.
+        """
+        made = parse_assignment(f"precomputed = {text}").value
+        indices = dict.fromkeys(i for a in accesses(made) for i in a.indices)
+        if indices:
+            target = f"precomputed[{','.join(indices)}]"
+            made = parse_assignment(f"{target} = {text}").value
+        known = {self._access(access): access for access in accesses(whole)}
+        for access in accesses(made):
+            if access not in known:
+                raise ExpressionError(
+                    f"expected a part of {self.text}, got {print_access(access)}"
+                )
+        return substitute(made, known)
 
     def schedule(self, decision: "Decision") -> str:
         """Return all commands of a kernel as `sparray.schedule` reads them."""
@@ -87,8 +118,7 @@ class UserNames:
     def statement(self, statement: Stmt) -> Stmt:
         """Return a statement with the user's names, to be printed."""
         if isinstance(statement, Assign):
-            renamed = {a: self._access(a) for a in accesses(statement.value)}
-            value = substitute(statement.value, renamed)
+            value = self.expression(statement.value)
             return Assign(self._access(statement.target), value, statement.op)
         if isinstance(statement, Forall | Tiles):
             body, index = self.statement(statement.body), self.index(statement.index)
