@@ -35,20 +35,26 @@ class Program:
     text : str
         The statements, one per line, which parse back to it. It tells programs apart
         that differ in the type of a number alone, as nodes do not.
+    operands : tuple of str
+        Tensors that no statement assigns, in order of first appearance.
     """
 
     statements: tuple[Assignment, ...]
     outputs: tuple[str, ...]
     text: str = field(init=False, repr=False)
+    operands: tuple[str, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Print the statements once."""
+        """Print the statements once, and look for operands."""
         text = "\n".join(map(print_assignment, self.statements))
         object.__setattr__(self, "text", text)
+        object.__setattr__(self, "operands", self._read())
 
-    @property
-    def operands(self) -> tuple[str, ...]:
-        """Tensors that no statement assigns, in order of first appearance."""
+    def __hash__(self) -> int:
+        # A warm call looks programs up: of a text the hash is kept, of nodes it is not.
+        return hash(self.text)
+
+    def _read(self) -> tuple[str, ...]:
         made = {statement.target.tensor for statement in self.statements}
         read = (
             access.tensor
