@@ -10,14 +10,14 @@ import numpy as np
 
 from sparray.errors import SettingError
 from sparray.formats.format import Format
-from sparray.functions.einsum import Operand, as_operand
+from sparray.functions.einsum import Operand
 from sparray.functions.explanation import Explanation
 from sparray.sparse_array import SparseArray
+from sparray.tracing.arguments import as_array
 from sparray.tracing.evaluate import Evaluation, evaluation
 from sparray.tracing.graph import Source, View
 from sparray.tracing.guards import Guard, guards_of, hold
 from sparray.tracing.lazy_array import LazyArray, tracing
-from sparray.tracing.refusal import refusal
 from sparray.tracing.structure import flatten, unflatten
 
 __all__ = ["FusedFunction", "fuse"]
@@ -335,12 +335,7 @@ def _as_array(value: Any) -> Operand | None:
         return np.asarray(value)
     module = type(value).__module__.partition(".")[0]
     if module in ("scipy", "torch") or hasattr(value, "__sparray__"):
-        if getattr(value, "requires_grad", False):
-            raise refusal(
-                "a fused function",
-                "expected arrays without gradients, got a tensor that requires one",
-            )
-        return as_operand("argument", value)
+        return as_array("a fused function", value)
     return None
 
 

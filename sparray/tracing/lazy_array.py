@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from sparray.errors import DTypeError, ShapeError
-from sparray.functions.einsum import as_operand
 from sparray.tracing import operations
+from sparray.tracing.arguments import as_array, is_full, refuse_options, torch_words
 from sparray.tracing.graph import Source, View
 from sparray.tracing.refusal import refusal
 
@@ -205,7 +205,8 @@ class LazyArray:
         **options: Any,
     ) -> "LazyArray":
         """Return the sum over axes, in NumPy's dtype."""
-        _refuse_options("sum", out=out, **options)
+        axis, keepdims = torch_words(options, axis, keepdims)
+        refuse_options("sum", out=out, **options)
         return self._added("add", np.add, axis, dtype, keepdims)
 
     def prod(
@@ -217,7 +218,8 @@ class LazyArray:
         **options: Any,
     ) -> "LazyArray":
         """Return the product over axes, in NumPy's dtype."""
-        _refuse_options("prod", out=out, **options)
+        axis, keepdims = torch_words(options, axis, keepdims)
+        refuse_options("prod", out=out, **options)
         return self._added("mul", np.multiply, axis, dtype, keepdims)
 
     def mean(
@@ -229,7 +231,8 @@ class LazyArray:
         **options: Any,
     ) -> "LazyArray":
         """Return the mean over axes."""
-        _refuse_options("mean", out=out, **options)
+        axis, keepdims = torch_words(options, axis, keepdims)
+        refuse_options("mean", out=out, **options)
         if dtype is None and self.dtype.kind in "biu":
             dtype = np.float64
         total = self._added("add", np.add, axis, dtype, keepdims)
@@ -241,40 +244,42 @@ class LazyArray:
         self, axis: Any = None, out: Any = None, keepdims: bool = False, **options: Any
     ) -> "LazyArray":
         """Return the largest element along axes."""
-        _refuse_options("max", out=out, **options)
+        refuse_options("max", out=out, **options)
         return self._extreme("max", axis, keepdims)
 
     def min(
         self, axis: Any = None, out: Any = None, keepdims: bool = False, **options: Any
     ) -> "LazyArray":
         """Return the smallest element along axes."""
-        _refuse_options("min", out=out, **options)
+        refuse_options("min", out=out, **options)
         return self._extreme("min", axis, keepdims)
 
     def any(
         self, axis: Any = None, out: Any = None, keepdims: bool = False, **options: Any
     ) -> "LazyArray":
         """Tell whether an element along axes is not zero."""
-        _refuse_options("any", out=out, **options)
+        axis, keepdims = torch_words(options, axis, keepdims)
+        refuse_options("any", out=out, **options)
         return self._truth()._reduce("or", axis, keepdims)
 
     def all(
         self, axis: Any = None, out: Any = None, keepdims: bool = False, **options: Any
     ) -> "LazyArray":
         """Tell whether no element along axes is zero."""
-        _refuse_options("all", out=out, **options)
+        axis, keepdims = torch_words(options, axis, keepdims)
+        refuse_options("all", out=out, **options)
         return self._truth()._reduce("and", axis, keepdims)
 
     def __getitem__(self, key: Any) -> "LazyArray":
         """Return the array with new dimensions: ``x[:, None]``."""
         keys = key if isinstance(key, tuple) else (key,)
-        if any(k is not None and k is not Ellipsis and not _is_full(k) for k in keys):
+        if any(k is not None and k is not Ellipsis and not is_full(k) for k in keys):
             raise refusal(
                 f"[{', '.join(map(repr, keys))}]",
                 "expected None, ... and full slices; take elements before the array "
                 "is traced, or of the result",
             )
-        sliced = sum(_is_full(k) for k in keys)
+        sliced = sum(is_full(k) for k in keys)
         if keys.count(Ellipsis) > 1 or sliced > self.ndim:
             raise ShapeError(f"[...]: expected up to {self.ndim} slices, got {keys}")
         places, at = [], 0
@@ -304,6 +309,11 @@ class LazyArray:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
+        from sparray.tracing.torch_functions import torch_method
+
+        method = torch_method(self, name)
+        if method is not None:
+            return method
         error = refusal(f".{name}", "expected an operation that can be traced")
         # Only an AttributeError is what `hasattr` and NumPy understand.
         raise AttributeError(str(error)) from error
@@ -321,6 +331,14 @@ class LazyArray:
         from sparray.tracing.numpy_functions import call_function
 
         return call_function(function, args, kwargs)
+
+    @classmethod
+    def __torch_function__(
+        cls, function: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        from sparray.tracing.torch_functions import call_torch
+
+        return call_torch(function, args, kwargs or {})
 
     def __sparray_function__(self, name: str, *args: Any, **kwargs: Any) -> Any:
         from sparray.tracing.numpy_functions import call_sparray
@@ -410,7 +428,7 @@ def lazy(array: Any, name: str = "") -> LazyArray:
     """
     if isinstance(array, LazyArray):
         return array
-    operand = as_operand("array", array)
+    operand = as_array("array", array)
     source = Source(
         tuple(operand.shape), operand.dtype, operand, hint=name if name else "x"
     )
@@ -448,19 +466,6 @@ def _matmul(left: Any, right: Any) -> Any:
     if not isinstance(a, View) or not isinstance(b, View):
         return NotImplemented
     return LazyArray(operations.matmul(a, b))
-
-
-def _is_full(key: Any) -> bool:
-    return isinstance(key, slice) and key == slice(None)
-
-
-def _refuse_options(name: str, **options: Any) -> None:
-    """Refuse what a reduction of NumPy takes and no expression says."""
-    given = [
-        key for key, x in options.items() if x is not None and x is not np._NoValue
-    ]
-    if given:
-        raise refusal(f"{name}({given[0]}=...)", "expected axis, dtype and keepdims")
 
 
 def _operator(op: str, reflected: bool) -> Callable[[Any, Any], Any]:

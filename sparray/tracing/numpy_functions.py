@@ -12,7 +12,17 @@ from sparray.tracing.graph import View
 from sparray.tracing.lazy_array import LazyArray, applied, as_view, lazy
 from sparray.tracing.refusal import refusal
 
-__all__ = ["call_function", "call_sparray", "call_ufunc"]
+__all__ = [
+    "call_function",
+    "call_handler",
+    "call_sparray",
+    "call_ufunc",
+    "clip",
+    "einsum",
+    "expand_dims",
+    "swapaxes",
+    "where",
+]
 
 _UNKNOWN = "expected an operation that index notation has"
 _UFUNCS: dict[Any, str] = {np.rint: "round"}
@@ -61,25 +71,26 @@ def call_function(
     handler = _FUNCTIONS.get(function)
     if handler is None:
         raise refusal(name, _UNKNOWN)
-    return _called(name, handler, args, kwargs)
+    return call_handler(name, handler, args, kwargs)
 
 
 def call_sparray(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
     """Call a function of sparray: an operator of the table, or one with a handler."""
     shown = f"sparray.{name}"
     if name in _SPARRAY:
-        return _called(shown, _SPARRAY[name], args, kwargs)
+        return call_handler(shown, _SPARRAY[name], args, kwargs)
     if name in OPERATORS:
         return _applied(shown, name, *args)
     raise refusal(shown, _UNKNOWN)
 
 
-def _called(
+def call_handler(
     name: str,
     handler: Callable[..., Any],
     args: Sequence[Any],
     kwargs: Mapping[str, Any],
 ) -> Any:
+    """Call what stands for a function, named so in errors."""
     given = {key: x for key, x in kwargs.items() if x is not np._NoValue}
     try:
         return handler(*args, **given)
@@ -115,20 +126,23 @@ def _method(name: str) -> Callable[..., Any]:
     return call
 
 
-def _einsum(subscripts: Any, *operands: Any, optimize: Any = False) -> LazyArray:
+def einsum(subscripts: Any, *operands: Any, optimize: Any = False) -> LazyArray:
+    """Compute an einsum string; see `np.einsum`."""
     if not isinstance(subscripts, str) or "." in subscripts:
         raise refusal("einsum", f"expected a string of letters, got {subscripts!r}")
     views = [_lazy("einsum", x)._view for x in operands]
     return LazyArray(operations.einsum(subscripts, views))
 
 
-def _where(condition: Any, x: Any = None, y: Any = None) -> Any:
+def where(condition: Any, x: Any = None, y: Any = None) -> Any:
+    """Choose between arrays; see `np.where`."""
     if x is None or y is None:
         raise refusal("where", "expected a condition and two arrays")
     return _applied("where", "where", _lazy("where", condition)._truth(), x, y)
 
 
-def _swapaxes(a: Any, axis1: int, axis2: int) -> LazyArray:
+def swapaxes(a: Any, axis1: int, axis2: int) -> LazyArray:
+    """Exchange two axes."""
     made = _lazy("np.swapaxes", a)
     order = list(range(made.ndim))
     first, second = made._axis(axis1), made._axis(axis2)
@@ -145,7 +159,8 @@ def _moveaxis(a: Any, source: Any, destination: Any) -> LazyArray:
     return made.transpose(*order) if order else made
 
 
-def _expand_dims(a: Any, axis: Any) -> LazyArray:
+def expand_dims(a: Any, axis: Any) -> LazyArray:
+    """Add dimensions of extent 1."""
     made = _lazy("np.expand_dims", a)
     given = axis if isinstance(axis, tuple | list) else (axis,)
     ndim = made.ndim + len(given)
@@ -189,7 +204,8 @@ def _tensordot(a: Any, b: Any, axes: Any = 2) -> LazyArray:
     return LazyArray(operations.einsum(text, [first._view, second._view]))
 
 
-def _clip(a: Any, a_min: Any = None, a_max: Any = None) -> Any:
+def clip(a: Any, a_min: Any = None, a_max: Any = None) -> Any:
+    """Bound each element."""
     made = _lazy("np.clip", a)
     if a_min is not None:
         made = _applied("np.clip", "max", made, a_min)
@@ -219,15 +235,15 @@ _FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.transpose: _method("transpose"),
     np.squeeze: _method("squeeze"),
     np.dot: _method("dot"),
-    np.einsum: _einsum,
-    np.where: _where,
-    np.swapaxes: _swapaxes,
+    np.einsum: einsum,
+    np.where: where,
+    np.swapaxes: swapaxes,
     np.moveaxis: _moveaxis,
-    np.expand_dims: _expand_dims,
+    np.expand_dims: expand_dims,
     np.outer: _outer,
     np.trace: _trace,
     np.tensordot: _tensordot,
-    np.clip: _clip,
+    np.clip: clip,
     np.round: _round,
     np.around: _round,
     np.real: _operator("real"),
@@ -237,7 +253,7 @@ _FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.size: lambda a: a.size,
 }
 _SPARRAY: dict[str, Callable[..., Any]] = {
-    "einsum": _einsum,
+    "einsum": einsum,
     "sum": _method("sum"),
-    "where": _where,
+    "where": where,
 }

@@ -7,7 +7,7 @@ from sparray.errors import TraceError
 
 __all__ = ["refusal"]
 
-_OWN = ("sparray.", "numpy.", "functools")
+_OWN = ("sparray.", "numpy.", "torch.", "functools.")
 
 
 def refusal(operation: str, why: str) -> TraceError:
@@ -24,7 +24,7 @@ def refusal(operation: str, why: str) -> TraceError:
 
 
 def _place() -> str:
-    """Return the line of code that is outside of sparray and NumPy."""
+    """Return the line of code that is outside of the libraries."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         module = frame.f_globals.get("__name__", "")
