@@ -1,11 +1,11 @@
-"""``python -m sparray``: demo, explain, info, convert, cache."""
+"""``python -m sparray``: demo, explain, info, convert, cache, measure-costs."""
 
 import argparse
 import sys
 from collections.abc import Sequence
 
 from sparray import __version__
-from sparray.command_line import cache, demo, explain, info
+from sparray.command_line import cache, demo, explain, info, measure_costs
 from sparray.errors import SparrayError
 from sparray.io import command as convert
 
@@ -18,9 +18,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         prog="sparray", description="Sparse arrays whose formats are levels."
     )
     parser.add_argument("--version", action="version", version=__version__)
-    names = "{demo,explain,info,convert,cache}"
+    names = "{demo,explain,info,convert,cache,measure-costs}"
     subparsers = parser.add_subparsers(required=True, metavar=names)
-    for command in (demo, explain, info, convert, cache):
+    for command in (demo, explain, info, convert, cache, measure_costs):
         command.add_parser(subparsers)
     parsed = parser.parse_args(arguments)
     try:

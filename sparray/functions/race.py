@@ -44,7 +44,6 @@ def race(
     """
     samples: list[list[float]] = [[] for _ in calls]
     numbers = [0] * len(calls)
-    alive = list(range(len(calls)))
     end = clock() + seconds
     for which, call in enumerate(calls):
         once = _timed(call, 1, clock)
@@ -55,9 +54,10 @@ def race(
         once = _timed(call, 1, clock)
         samples[which].append(once)
         numbers[which] = max(1, math.ceil(_SAMPLE_S / max(once, 1e-9)))
-    alive = [which for which in alive if numbers[which]]
+    alive = [which for which in range(len(calls)) if numbers[which]]
     rounds = 0
-    while len(alive) > 1 and clock() < end and rounds < _MOST_SAMPLES:
+    enough = 1 if len(calls) == 1 else 2
+    while len(alive) >= enough and clock() < end and rounds < _MOST_SAMPLES:
         for which in alive if rounds % 2 else reversed(alive):
             samples[which].append(_timed(calls[which], numbers[which], clock))
         rounds += 1

@@ -1,9 +1,6 @@
 """Estimate what a loop order costs: iterations first, then how they touch memory.
 
-The constants are relative to one multiply-add on operands in cache. They were set on
-the reference machine (2 cores, AVX-512) from the kernels in `asv_benchmarks`; only
-their order of magnitude matters, since candidates that differ asymptotically differ
-by far more.
+The constants stand in `costs.json`; see `sparray.compiler.scheduler.costs`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,6 +22,7 @@ from sparray.compiler.levels import is_walked, level_index
 from sparray.compiler.loop_ir.operators import operator
 from sparray.compiler.problem import Problem, TensorSpec
 from sparray.compiler.scheduler.assembly import walked_at
+from sparray.compiler.scheduler.costs import load_costs
 from sparray.compiler.scheduler.statistics import Statistics
 from sparray.errors import InternalError
 from sparray.formats.level import Locatable
@@ -37,28 +35,8 @@ __all__ = [
     "nest_cost",
 ]
 
-COSTS: Mapping[str, float] = {
-    "loop": 1.5,
-    "leaf": 1.0,
-    "stride": 4.0,
-    "vector": 0.2,
-    "list": 6.0,
-    "scatter": 6.0,
-    "sort": 40.0,
-    "convert": 12.0,
-    "transpose": 4.0,
-    "serial": 1.6,
-    "memory": 2.0,
-    "waiting": 1.5,
-    "kept": 0.1,
-}
-"""Cost of: starting an iteration of a loop; a multiply-add; an access that jumps from
-one innermost iteration to the next; a leaf in vector instructions; a leaf that goes
-through a list workspace; one that is scattered to its fibre; one that is sorted;
-converting a stored entry, or transposing a dense element, beforehand; the factor of a
-loop that runs on one thread; that of sums in memory that could stay in registers; that
-of sums each of which waits for the one before; the share of dense elements that a
-pruned result is assumed to keep."""
+COSTS: Mapping[str, float] = load_costs().values
+"""The constants, by name; `costs.json` says what each is the cost of, and whence."""
 
 
 @dataclass(frozen=True, slots=True)
