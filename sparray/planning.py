@@ -34,6 +34,7 @@ __all__ = [
     "check_dtypes",
     "describe",
     "described_plan",
+    "operand_spec",
     "operand_specs",
     "operands_plan",
     "operands_problem",
@@ -144,7 +145,7 @@ def operand_specs(
     expression: Expression, given: Sequence[Operand]
 ) -> dict[str, TensorSpec]:
     """Return what an expression's operands are, by name."""
-    return {name: _spec(given[number]) for name, number in expression.operands}
+    return {name: operand_spec(given[number]) for name, number in expression.operands}
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +169,7 @@ class Described:
 
 def describe(operand: Operand) -> Described:
     """Return what a plan needs to know of an operand."""
-    return Described(_spec(operand), operand.shape, tuple(_positions(operand)))
+    return Described(operand_spec(operand), operand.shape, tuple(_positions(operand)))
 
 
 def described_plan(
@@ -243,7 +244,8 @@ def check_dtypes(expression: Expression, given: Sequence[Described]) -> None:
             )
 
 
-def _spec(operand: Operand) -> TensorSpec:
+def operand_spec(operand: Operand) -> TensorSpec:
+    """Return what an operand is to a kernel."""
     dtype = operand.values.dtype.name
     if _no_buffers(operand.format):
         return TensorSpec(operand.format, dtype)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sparray.dispatch import Given, evaluate_expression, given_key
-from sparray.errors import ExpressionError, InternalError
+from sparray.errors import ExpressionError
 from sparray.expression import Expression, assignment_expression
 from sparray.formats.format import Format
 from sparray.formats.named import as_format
@@ -22,6 +22,7 @@ from sparray.stored import Operand, Stored, dense_operand
 if TYPE_CHECKING:
     from sparray.compiler.index_notation.nodes import Assignment
     from sparray.compiler.index_notation.program import Program
+    from sparray.compiler.problem import TensorSpec
     from sparray.execution import Runner
     from sparray.planning import Described
     from sparray.program_plan import Group
@@ -214,72 +215,72 @@ def group_runners(
         groups = plan_program(steps, program.outputs, described, formats, shared)
         seen, runners = set(program.outputs), list[GroupRunner]()
         for group in reversed(groups):
-            runners.append(GroupRunner(group, seen))
+            runners.append(GroupRunner(group, seen, program.operands))
             seen |= runners[-1].reads
         found = _known[key] = tuple(reversed(runners))
     return found
 
 
 class GroupRunner:
-    """Computes a group of statements, and knows which arrays it needs last."""
+    """Computes a group of statements, and knows which arrays it needs last.
 
-    def __init__(self, group: "Group", needed: Collection[str]) -> None:
+    Parameters
+    ----------
+    group : Group
+        What to compute.
+    needed : collection of str
+        Arrays that are needed after it.
+    given : collection of str
+        Arrays that are known to be what the group was planned for.
+    """
+
+    def __init__(
+        self, group: "Group", needed: Collection[str], given: Collection[str]
+    ) -> None:
         made = {step.target for step in group.steps}
         read = dict.fromkeys(n for s in group.steps for n in s.expression.tensors)
         self.group = group
         self.reads = {name for name in read if name not in made}
         self.last = tuple(name for name in self.reads if name not in needed)
-        self.runner: Runner | None = None
+        self.given = frozenset(given)
 
     def run(self, arrays: dict[str, Given], formats: Mapping[str, Format]) -> None:
         """Put the group's result among the arrays."""
-        kernel = self.group.kernel
-        if kernel is None or not self._fits(arrays):
+        kernel = self.kernel
+        if kernel is None:
             self._run_apart(arrays, formats)
             return
-        runner = self.load()
-        if runner is None:
-            raise InternalError("expected a kernel for joined statements")
-        reads = dict(self.group.operands)
-        given, extents = [], dict[str, int]()
-        for name, accesses in self._accesses:
-            operand = _operand(arrays[reads[name]])
-            given.append(operand)
-            for indices in accesses:
-                extents.update(zip(indices, operand.shape, strict=True))
-        sizes = [extents[index] for index in kernel.index_order]
-        arrays[self.group.steps[-1].target] = runner.run(given, sizes)
-
-    def load(self) -> "Runner | None":
-        """Compile the kernel of joined statements, if it is not compiled yet."""
-        if self.runner is None and self.group.kernel is not None:
-            from sparray.execution import Runner
-
-            self.runner = Runner(self.group.kernel)
-        return self.runner
+        given = [_operand(arrays[name]) for name in kernel.tensors]
+        if not kernel.fits(given):
+            self._run_apart(arrays, formats)
+            return
+        sizes = [given[number].shape[axis] for number, axis in kernel.slots]
+        arrays[self.group.steps[-1].target] = kernel.runner.run(given, sizes)
 
     @cached_property
-    def _accesses(self) -> list[tuple[str, list[tuple[str, ...]]]]:
-        """The indices of each of the kernel's operands."""
-        kernel = self.group.kernel
-        if kernel is None:
-            return []
-        problem = kernel.decision.problem
-        return [
-            (name, [a.indices for a in problem.reads if a.tensor == name])
-            for name, _ in problem.operands
-        ]
+    def kernel(self) -> "_JoinedKernel | None":
+        """The kernel of joined statements, compiled when it is first asked for."""
+        spec = self.group.kernel
+        if spec is None:
+            return None
+        from sparray.execution import Runner
 
-    def _fits(self, arrays: Mapping[str, Given]) -> bool:
-        """Tell whether what was made before is what the kernel was planned for."""
-        from sparray.planning import describe
-
-        kernel = self.group.kernel
-        reads = dict(self.group.operands)
-        return kernel is not None and all(
-            describe(_operand(arrays[reads[name]])).spec == replace(spec, pattern=None)
-            for name, spec in kernel.decision.problem.operands
-        )
+        problem, reads = spec.decision.problem, dict(self.group.operands)
+        tensors = tuple(reads[name] for name, _ in problem.operands)
+        places = {
+            index: (number, axis)
+            for number, (name, _) in enumerate(problem.operands)
+            for access in problem.reads
+            if access.tensor == name
+            for axis, index in enumerate(access.indices)
+        }
+        specs = {
+            number: replace(one, pattern=None)
+            for number, (name, one) in enumerate(problem.operands)
+            if reads[name] not in self.given
+        }
+        slots = tuple(places[index] for index in spec.index_order)
+        return _JoinedKernel(Runner(spec), tensors, slots, specs)
 
     def _run_apart(
         self, arrays: dict[str, Given], formats: Mapping[str, Format]
@@ -291,6 +292,36 @@ class GroupRunner:
             )
         for step in self.group.steps[:-1]:
             del arrays[step.target]
+
+
+@dataclass(frozen=True, slots=True)
+class _JoinedKernel:
+    """All that a call of joined statements needs.
+
+    Attributes
+    ----------
+    runner : Runner
+        Of the kernel.
+    tensors : tuple of str
+        The array that each of its operands is.
+    slots : tuple of (int, int)
+        For each of its extents an operand, and the dimension that has it.
+    specs : mapping of int to TensorSpec
+        What some operands have to be.
+    """
+
+    runner: "Runner"
+    tensors: tuple[str, ...]
+    slots: tuple[tuple[int, int], ...]
+    specs: "Mapping[int, TensorSpec]"
+
+    def fits(self, given: Sequence[Operand]) -> bool:
+        """Tell whether what was made before is what the kernel was planned for."""
+        if not self.specs:
+            return True
+        from sparray.planning import operand_spec
+
+        return all(operand_spec(given[n]) == spec for n, spec in self.specs.items())
 
 
 def _operand(given: Given) -> Operand:

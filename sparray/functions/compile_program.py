@@ -13,13 +13,13 @@ from sparray.compiler.pipeline import KernelSpec
 from sparray.compiler.problem import TensorSpec
 from sparray.compiler.scheduler.statistics import assumed_sizes
 from sparray.dispatch import Given, evaluate_expression
-from sparray.errors import ExpressionError
+from sparray.errors import ExpressionError, InternalError
 from sparray.execution import PlanRunner
 from sparray.formats.format import Format
 from sparray.formats.named import as_format
 from sparray.functions.einsum import Operand, as_operand
 from sparray.functions.explanation import cython_source
-from sparray.planning import Described, describe
+from sparray.planning import Described, operand_spec
 from sparray.program_plan import Group, plan_program
 from sparray.programs import GroupRunner, check_shapes, program_steps
 from sparray.results import wrap_result
@@ -119,8 +119,9 @@ class Part:
         self.joined: GroupRunner | None = None
         self.plan: PlanRunner | None = None
         if group.kernel is not None:
-            self.joined = GroupRunner(group, ())
-            self.joined.load()
+            self.joined = GroupRunner(group, (), ())
+            if self.joined.kernel is None:
+                raise InternalError("expected a kernel for joined statements")
         elif group.plan is not None:
             self.plan = PlanRunner(group.plan)
 
@@ -141,7 +142,7 @@ class Part:
         expression = step.expression
         given = [arrays[name] for name in expression.tensors]
         stored = [dense_operand(x) if isinstance(x, np.ndarray) else x for x in given]
-        specs = {name: describe(stored[n]).spec for name, n in expression.operands}
+        specs = {name: operand_spec(stored[n]) for name, n in expression.operands}
         if self.plan is None or specs != dict(self.plan.compiled.plan.problem.operands):
             format = formats.get(step.target)
             arrays[step.target] = evaluate_expression(expression, given, format)

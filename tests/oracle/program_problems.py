@@ -104,7 +104,12 @@ class _Writer:
             value = self.expression(indices)
         if indices == "ij" and self.rng.random() < 0.7:
             sparse = [n for n in self.kinds if n in "ABM"]
-            value = f"{self.pick(*sparse)}[i,j] * {value}"
+            mask = f"{self.pick(*sparse)}[i,j]"
+            if self.rng.random() < 0.4:
+                other = self.pick("0", "1", "-2", "-inf", "y[j]")
+                value = f"where({mask}, {value}, {other})"
+            else:
+                value = f"{mask} * {value}"
         first = not any(made.startswith("T") for made in self.kinds)
         if value.isidentifier() or (not first and "T" not in value):
             return False
