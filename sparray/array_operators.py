@@ -52,20 +52,47 @@ def matmul_text(left: int, right: int) -> str:
     return text
 
 
-def elementwise(op: str, *ndims: int | str) -> Expression:
+def elementwise(op: str, *operands: tuple[int, ...] | str) -> Expression:
     """Return the expression of an operator with NumPy's broadcasting.
 
-    ``ndims`` are the numbers of dimensions of its operands, or the text of a number. A
-    dimension that one operand lacks is broadcast; one of extent 1 is not: it has to be
-    dropped first.
+    Parameters
+    ----------
+    op : str
+        A row of the operator table.
+    *operands : tuple of int or str
+        The shape of each operand, or the text of a number.
+
+    Returns
+    -------
+    Expression
+        A dimension that an operand lacks is not an index of its access; one of extent 1
+        beside a larger one is read at coordinate 0.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not broadcast together.
     """
-    most = max(ndim for ndim in ndims if isinstance(ndim, int))
-    indices = [f"i{n}" for n in range(most)]
-    operands = ", ".join(
-        ndim if isinstance(ndim, str) else f"{name}[{','.join(indices[most - ndim :])}]"
-        for name, ndim in zip("ABD", ndims, strict=False)
-    )
-    return assignment_expression(f"C[{','.join(indices)}] = {op}({operands})")
+    shapes = [given for given in operands if not isinstance(given, str)]
+    try:
+        full = np.broadcast_shapes(*shapes)
+    except ValueError:
+        raise ShapeError(
+            f"{OPERATORS[op].symbol or op}: expected shapes that broadcast together, "
+            f"got {' and '.join(map(str, shapes))}"
+        ) from None
+    indices = [f"i{n}" for n in range(len(full))]
+    parts = []
+    for name, given in zip("ABD", operands, strict=False):
+        if isinstance(given, str):
+            parts.append(given)
+            continue
+        last = slice(len(full) - len(given), None)
+        own = zip(indices[last], given, full[last], strict=True)
+        read = ["0" if extent != wanted else index for index, extent, wanted in own]
+        parts.append(f"{name}[{','.join(read)}]")
+    target = ",".join(indices)
+    return assignment_expression(f"C[{target}] = {op}({', '.join(parts)})")
 
 
 class ArrayOperators:
@@ -268,8 +295,7 @@ def apply_binary(op: str, left: Any, right: Any) -> Any:
     a, b = _weak(op, left, a, b), _weak(op, right, b, a)
     if op == "pow":
         _check_exponents(a, b)
-    _check_broadcast(op, a.shape, b.shape)
-    return _wrap(elementwise(op, len(a.shape), len(b.shape)), [a, b])
+    return _wrap(elementwise(op, a.shape, b.shape), [a, b])
 
 
 def apply_choice(condition: Any, then: Any, otherwise: Any) -> Any:
@@ -289,16 +315,14 @@ def apply_choice(condition: Any, then: Any, otherwise: Any) -> Any:
     if c is None or a is None or b is None:
         return NotImplemented
     a, b = _weak("where", then, a, b), _weak("where", otherwise, b, a)
-    for one, other in ((c, a), (c, b), (a, b)):
-        _check_broadcast("where", one.shape, other.shape)
     given = [c]
-    parts: list[int | str] = [len(c.shape)]
+    parts: list[tuple[int, ...] | str] = [c.shape]
     for value, operand in ((then, a), (otherwise, b)):
         # With a known zero less may be stored than with a number of any value.
         if type(value) in (bool, int, float) and str(value) in ("False", "0", "0.0"):
             parts.append(str(value))
             continue
-        parts.append(len(operand.shape))
+        parts.append(operand.shape)
         given.append(operand)
     return _wrap(elementwise("where", *parts), given)
 
@@ -347,17 +371,3 @@ def _check_exponents(base: Any, exponent: Any) -> None:
             "pow: expected exponents of integers that are not negative, got a negative "
             "one; convert the base to float64 first"
         )
-
-
-def _check_broadcast(op: str, a: tuple[int, ...], b: tuple[int, ...]) -> None:
-    symbol = OPERATORS[op].symbol or op
-    for extent, other in zip(reversed(a), reversed(b), strict=False):
-        if extent != other and 1 in (extent, other):
-            raise UnsupportedError(
-                f"{symbol}: expected shapes that agree in every dimension both have, "
-                f"got {a} and {b}; name the dimensions with sparray.einsum instead"
-            )
-        if extent != other:
-            raise ShapeError(
-                f"{symbol}: expected shapes that broadcast together, got {a} and {b}"
-            )

@@ -112,7 +112,7 @@ _calls: dict[Hashable, _Call] = {}
 
 def evaluate(subscripts: str, *operands: Given, format: Format | None = None) -> Stored:
     """Compute an einsum string; see `evaluate_expression`."""
-    expression = einsum_expression(subscripts, len(operands))
+    expression = einsum_expression(subscripts, operands)
     return evaluate_expression(expression, operands, format)
 
 
@@ -179,7 +179,7 @@ def _find(
     prune: bool,
     index_dtype: str | None = None,
 ) -> _Call:
-    key = (expression, format, prune, index_dtype, *map(given_key, operands))
+    key = (expression.road, format, prune, index_dtype, *map(given_key, operands))
     call = _calls.get(key)
     if call is None:
         made = _prepare(expression, operands, format, prune, index_dtype)
@@ -211,7 +211,7 @@ def _run(call: _Call, expression: Expression, operands: Sequence[Given]) -> Stor
                 [extents[slot] for slot in call.extents],
             )
         named = {name: given[number] for name, number in expression.operands}
-        sizes = dict(zip(expression.indices, extents, strict=True))
+        sizes = dict(zip(expression.sizes, extents, strict=True))
         return call.runner.run(named, sizes)
     except IndexWidthError:
         if isinstance(call.runner, FusedRunner):
@@ -266,7 +266,7 @@ def _call_of(expression: Expression, compiled: "CompiledPlan") -> _Call:
         return _Call(runner, None, (), ())
     reads = dict(expression.operands)
     numbers = tuple(reads[name] for name, _ in single.problem.operands)
-    places = {index: n for n, index in enumerate(expression.indices)}
+    places = {index: n for n, index in enumerate(expression.sizes)}
     extents = tuple(places[index] for index in single.spec.index_order)
     return _Call(runner, single, numbers, extents)
 
@@ -282,8 +282,9 @@ def fused_runner(
     Or one of tables that hold little of a large extent: a kernel looks every coordinate
     of the extent up in them.
     """
-    if expression.schedule is not None:
-        # It is about the loops of the expression as it stands.
+    if expression.schedule is not None or expression.sources:
+        # It is about the loops of the expression as it stands; and an index that only
+        # windows have is not one along which operands are alike.
         return None
     tables = any(_is_wide_table(operand) for operand in operands)
     if len(expression.indices) <= _FEW_INDICES and not tables:

@@ -1,12 +1,12 @@
 """Expressions as users write them, parsed once and kept."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, NoReturn, Protocol
 
 from sparray.compiler import names
-from sparray.errors import ExpressionError, ShapeError
+from sparray.errors import CoordinateError, ExpressionError, InternalError, ShapeError
 
 if TYPE_CHECKING:
     from sparray.compiler.hand_schedule import Schedule
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from sparray.compiler.scheduler.user_names import UserNames
 
 __all__ = ["Expression", "Shaped", "assignment_expression", "einsum_expression"]
+
+_roads: dict[object, object] = {}
 
 
 class Shaped(Protocol):
@@ -30,8 +32,8 @@ class Shaped(Protocol):
 class Expression:
     """An assignment in canonical names, and which operand each access reads.
 
-    There is one object per text, so identity decides equality: that is what a warm
-    call looks its kernel up by.
+    There is one object per text, so identity decides equality; a warm call looks its
+    kernel up by ``road``.
 
     Attributes
     ----------
@@ -54,6 +56,11 @@ class Expression:
         Each canonical index and the user's name of it.
     target : str
         The user's name of the result.
+    sources : mapping of str to str
+        What coordinates with a parameter were: windows, constants, sums of indices.
+    road : object
+        The same one in expressions that differ in names and windows alone: they are
+        computed by the same plans.
     """
 
     text: str
@@ -65,6 +72,8 @@ class Expression:
     index_names: tuple[tuple[str, str], ...] = ()
     target: str = names.OUTPUT
     semiring: "Semiring | None" = None
+    sources: Mapping[str, str] = field(default_factory=dict)
+    road: object = field(default_factory=object)
 
     @cached_property
     def user_names(self) -> "UserNames":
@@ -73,13 +82,12 @@ class Expression:
 
         read = [number for _, number in self.operands]
         tensors = {names.OUTPUT: self.target}
-        users = dict(self.index_names)
         for access, number in self.axes:
             name = self.tensors[number]
             if read.count(number) > 1:
-                name += f"[{','.join(users[i] for i in access.indices)}]"
+                name += f"[{','.join(self._written(access).indices)}]"
             tensors[access.tensor] = name
-        return UserNames(self.text, users, tensors)
+        return UserNames(self.text, dict(self.index_names), tensors)
 
     @cached_property
     def by_hand(self) -> "ByHand | None":
@@ -91,7 +99,7 @@ class Expression:
         return ByHand(self.schedule, self.user_names)
 
     def extents(self, operands: Sequence[Shaped]) -> list[int]:
-        """Return each index's extent, on which all given operands must agree.
+        """Return the sizes that `sizes` names, on which all operands must agree.
 
         Raises
         ------
@@ -99,21 +107,65 @@ class Expression:
             If an operand has another number of dimensions than its access.
         ShapeError
             If two extents of an index disagree.
+        CoordinateError
+            If a coordinate leaves its dimension.
         """
+        if self.sources:
+            return self._extents_of_windows(operands)
         found = [-1] * len(self.indices)
         for number, dimensions in self.slots:
             shape = operands[number].shape
-            if len(shape) != len(dimensions):
-                raise ExpressionError(
-                    f"{self.text}: expected {len(dimensions)} dimensions for "
-                    f"{self.tensors[number]}, got shape {shape}"
-                )
+            self._check_ndim(number, len(dimensions), shape)
             for slot, extent in zip(dimensions, shape, strict=True):
                 if found[slot] != extent:
                     if found[slot] >= 0:
                         self._raise_extents(slot, operands)
                     found[slot] = extent
         return found
+
+    def _extents_of_windows(self, operands: Sequence[Shaped]) -> list[int]:
+        from sparray.compiler.index_notation.extents import sizes_of
+
+        read = []
+        for access, number in self.axes:
+            shape = tuple(operands[number].shape)
+            self._check_ndim(number, len(access.indices), shape)
+            read.append((access, shape))
+        try:
+            found = sizes_of(read, self.sources)
+        except (ShapeError, CoordinateError) as error:
+            self._raise_as_written(read)
+            raise InternalError(f"{self.text}: {error}") from error
+        return [found[name] for name in self.sizes]
+
+    def _raise_as_written(
+        self, read: "Sequence[tuple[Access, tuple[int, ...]]]"
+    ) -> None:
+        """Raise the error of a shape again, in the names that the user wrote."""
+        from sparray.compiler.index_notation.extents import sizes_of
+
+        written = [(self._written(access), shape) for access, shape in read]
+        try:
+            sizes_of(written, {})
+        except (ShapeError, CoordinateError) as error:
+            raise type(error)(f"{self.text}: {error}") from None
+
+    def _written(self, access: "Access") -> "Access":
+        """Return an access as the user wrote it."""
+        from sparray.compiler.index_notation.affine import rename_coordinate
+        from sparray.compiler.index_notation.nodes import Access
+
+        users = dict(self.index_names)
+        sources = (self.sources.get(i, i) for i in access.indices)
+        indices = tuple(rename_coordinate(i, users) for i in sources)
+        return Access(self.tensors[dict(self.operands)[access.tensor]], indices)
+
+    def _check_ndim(self, number: int, ndim: int, shape: tuple[int, ...]) -> None:
+        if len(shape) != ndim:
+            raise ExpressionError(
+                f"{self.text}: expected {ndim} dimensions for "
+                f"{self.tensors[number]}, got shape {shape}"
+            )
 
     def _raise_extents(self, slot: int, operands: Sequence[Shaped]) -> NoReturn:
         seen = [
@@ -139,9 +191,17 @@ class Expression:
     @cached_property
     def indices(self) -> tuple[str, ...]:
         """Every index of the operands, in order of first appearance."""
+        from sparray.compiler.index_notation.traversal import free_indices
+
         return tuple(
-            dict.fromkeys(i for access, _ in self.axes for i in access.indices)
+            dict.fromkeys(i for access, _ in self.axes for i in free_indices(access))
         )
+
+    @cached_property
+    def sizes(self) -> tuple[str, ...]:
+        """What `extents` gives: every index, then what kernels know of windows."""
+        windows = (size for text in self.sources for size in (text, names.first(text)))
+        return (*self.indices, *windows)
 
     @cached_property
     def slots(self) -> tuple[tuple[int, tuple[int, ...]], ...]:
@@ -153,19 +213,44 @@ class Expression:
         )
 
 
-@lru_cache(maxsize=4096)
 def einsum_expression(
     subscripts: str,
-    n_operands: int,
+    operands: Sequence[Shaped] | int,
     missing: str = "zero",
     schedule: "Schedule | None" = None,
     semiring: "Semiring | None" = None,
 ) -> Expression:
-    """Return the expression of an einsum string."""
+    """Return the expression of an einsum string, for operands or a number of them.
+
+    The shapes say what ``...`` stands for; without one the number is enough.
+    """
+    if isinstance(operands, int):
+        return _einsum_expression(
+            subscripts, operands, None, missing, schedule, semiring
+        )
+    stretched = None
+    if isinstance(subscripts, str) and "..." in subscripts:
+        from sparray.compiler.index_notation.ellipsis import stretched_dimensions
+
+        stretched = stretched_dimensions(subscripts, [x.shape for x in operands])
+    return _einsum_expression(
+        subscripts, len(operands), stretched, missing, schedule, semiring
+    )
+
+
+@lru_cache(maxsize=4096)
+def _einsum_expression(
+    subscripts: str,
+    n_operands: int,
+    stretched: "tuple[tuple[bool, ...] | None, ...] | None",
+    missing: str,
+    schedule: "Schedule | None",
+    semiring: "Semiring | None",
+) -> Expression:
     # Imported when there is something to parse: `import sparray` is to be quick.
     from sparray.compiler.index_notation.einsum import parse_einsum
 
-    stated = parse_einsum(subscripts, n_operands)
+    stated = parse_einsum(subscripts, n_operands, stretched)
     return _expression(subscripts, stated, missing, schedule, semiring)
 
 
@@ -192,6 +277,7 @@ def _expression(
     from sparray.compiler.index_notation.canonical import (
         canonicalize,
         separate_accesses,
+        symbolize,
     )
     from sparray.compiler.index_notation.verify import verify
 
@@ -203,6 +289,7 @@ def _expression(
     renamed, renaming = canonicalize(stated)
     users = {canonical: user for user, canonical in renaming.tensors.items()}
     assignment, reads = separate_accesses(renamed)
+    assignment, sources = symbolize(assignment)
     tensors = tuple(
         user for canonical, user in users.items() if canonical != names.OUTPUT
     )
@@ -215,6 +302,9 @@ def _expression(
         for user, canonical in renaming.indices.items()
     )
     target = users[names.OUTPUT]
+    road: object = object()
+    if schedule is None:
+        road = _roads.setdefault((assignment, operands, missing, semiring), road)
     return Expression(
         text,
         assignment,
@@ -225,6 +315,8 @@ def _expression(
         index_names,
         target,
         semiring,
+        sources,
+        road,
     )
 
 

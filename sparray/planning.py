@@ -132,7 +132,7 @@ def operands_problem(
             f"{expression.text}: expected {len(expression.tensors)} operands, got "
             f"{len(operands)}"
         )
-    sizes = dict(zip(expression.indices, expression.extents(operands), strict=True))
+    sizes = dict(zip(expression.sizes, expression.extents(operands), strict=True))
     given = [
         dense_operand(operand) if isinstance(operand, np.ndarray) else operand
         for operand in operands

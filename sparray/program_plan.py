@@ -111,7 +111,7 @@ def _plan_alone(grouper: _Grouper, step: ProgramStep) -> None:
     expression = step.expression
     given = [grouper.described[name] for name in expression.tensors]
     extents = expression.extents(given)
-    sizes = dict(zip(expression.indices, extents, strict=True))
+    sizes = dict(zip(expression.sizes, extents, strict=True))
     wanted = grouper.formats.get(step.target)
     plan = described_plan(expression, given, sizes, wanted)
     spec = plan.plan.problem.output

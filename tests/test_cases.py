@@ -15,7 +15,6 @@ import pytest
 from bug_reports import CASES, numbers, operand, reference
 
 import sparray as sp
-from sparray.errors import UnsupportedError
 from sparray.formats import Format, named_format
 
 CSF = "(i, j) -> (i: compressed, j: compressed)"
@@ -162,10 +161,11 @@ def test_case_093_operators_name_what_does_it():
         made["A"] @ made["B"]
 
 
-def test_case_047_broadcasting_extents_of_one_is_refused_by_name():
+def test_case_047_extents_of_one_are_broadcast():
     made = setup(CASES["case_047"], "coo")
-    with pytest.raises(UnsupportedError, match="name the dimensions"):
-        made["A"] * made["d"]
+    found = made["A"] * made["d"]
+    expected = made["A"].todense() * np.asarray(made["d"])
+    np.testing.assert_array_equal(found.todense(), expected)
 
 
 def test_case_142_processes_that_meet_in_an_empty_cache(tmp_path):

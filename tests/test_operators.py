@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse
 
 import sparray as sp
-from sparray.errors import DTypeError, ShapeError, SparrayError, UnsupportedError
+from sparray.errors import DTypeError, ShapeError, SparrayError
 
 RNG = np.random.default_rng(0)
 # Adding 0 leaves no negative zero.
@@ -88,12 +88,40 @@ def test_rows_are_broadcast():
     same(X + a, A + X)
 
 
+@pytest.mark.parametrize("format", ["csr", "coo", "bcsr(2, 2)"])
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [((6, 1), (6, 5)), ((1, 5), (6, 5)), ((6, 1), (1, 5)), ((1, 1), (6, 5))],
+)
+def test_extents_of_one_are_broadcast(format, left, right):
+    rng = np.random.default_rng(5)
+    x, y = (
+        rng.integers(1, 5, shape) * (rng.random(shape) < 0.5) * 1.0
+        for shape in (left, right)
+    )
+    a, b = sp.array(x, format=format), sp.array(y, format=format)
+    product, sum_ = a * b, a + b
+    same(product, x * y)
+    same(sum_, x + y)
+    same(a * y, x * y)
+    same(y - a, y - x)
+    assert isinstance(product, sp.SparseArray)
+    np.testing.assert_array_equal(product.todense() != 0, x * y != 0)
+
+
+def test_a_sparse_column_and_a_sparse_matrix_stay_sparse():
+    huge = 10**6
+    column = sp.from_coords([[3], [0]], [2.0], (huge, 1), format="coo")
+    one = sp.from_coords([[3], [7]], [5.0], (huge, 20), format="coo")
+    found = column + one
+    assert found.nnz == 20
+    assert (column * one).nnz == 1
+
+
 def test_shapes_that_do_not_fit():
     a = sp.array(A)
     with pytest.raises(ShapeError, match=r"\(6, 5\) and \(5, 6\)"):
         a + sp.array(B.T)
-    with pytest.raises(UnsupportedError, match="name the dimensions"):
-        a + sp.array(B[:1])
     with pytest.raises(ShapeError):
         a @ sp.array(B)
     with pytest.raises(ShapeError, match="1 or 2 dimensions, got 2 and 3"):

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from sparray.compiler.derivatives import Rules
+from sparray.compiler.index_notation.affine import is_affine
 from sparray.compiler.index_notation.canonical import index_name
 from sparray.compiler.index_notation.nodes import (
     Access,
@@ -73,7 +74,7 @@ def gradient(
         ``extents`` is needed and not given.
     UnsupportedError
         If ``wrt`` is read with a repeated index, or below a reduction other than a
-        sum.
+        sum, or a coordinate of any operand is not an index alone.
 
     Notes
     -----
@@ -281,6 +282,10 @@ def _check(assignment: Assignment, read: list[Access], wrt: str, upstream: str) 
     if any(access.tensor == upstream for access in accesses(assignment.value)):
         message = f"upstream: expected a new name, got {upstream!r}"
         raise ExpressionError(f"{message}, in {text}")
+    for access in accesses(assignment.value):
+        if any(map(is_affine, access.indices)):
+            message = f"gradient of an expression with windows, {print_access(access)}"
+            raise UnsupportedError(f"{message}, in {text}")
     for access in read:
         if len(set(access.indices)) < len(access.indices):
             message = f"gradient through the diagonal {print_access(access)}"

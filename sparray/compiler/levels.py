@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
 from sparray.compiler import names
+from sparray.compiler.index_notation.affine import affine, bases, is_affine
 from sparray.compiler.index_notation.nodes import Access
 from sparray.compiler.problem import TensorSpec
 from sparray.formats.level import Locatable
@@ -23,12 +24,14 @@ from sparray.formats.level_expression import (
 
 __all__ = [
     "collapse",
-    "is_bound_above",
+    "is_known_above",
     "is_walked",
     "level_index",
     "loop_parts",
     "may_miss",
+    "may_miss_at_once",
     "n_levels",
+    "walked_index",
 ]
 
 
@@ -54,28 +57,68 @@ def _name(expression: LevelExpression, indices: tuple[str, ...]) -> str:
     return names.diagonal(index, indices[expression.other])
 
 
+def walked_index(spec: TensorSpec, access: Access, depth: int) -> str | None:
+    """Return the index whose loop walks a level; None if that is no single one."""
+    index = level_index(spec, access, depth)
+    made = affine(index)
+    if made is None:
+        return index
+    return made.terms[0][0] if len(made.terms) == 1 else None
+
+
 def is_walked(spec: TensorSpec, access: Access, depth: int) -> bool:
     """Tell whether the loop over a level's index has to walk the level.
 
-    It has not where the level finds a coordinate, or where the index is bound already:
-    a level above stores it too, and this one is searched for what that one found.
+    It has not where the level finds a coordinate, or where that is known already.
     """
     level = spec.format.levels[depth]
-    return not isinstance(level, Locatable) and not is_bound_above(spec, access, depth)
+    return not isinstance(level, Locatable) and not is_known_above(spec, access, depth)
 
 
-def is_bound_above(spec: TensorSpec, access: Access, depth: int) -> bool:
-    """Tell whether a level above stores the same index: the access is a diagonal."""
-    if len(set(access.indices)) == len(access.indices):
+def is_known_above(spec: TensorSpec, access: Access, depth: int) -> bool:
+    """Tell whether a level's coordinate is known without walking it.
+
+    A level above stores the same index (the access is a diagonal), the coordinate is a
+    constant, or a sum of indices that are all bound before. The level is searched then.
+    """
+    if not _needs_search(access.indices):
         return False
     index = level_index(spec, access, depth)
-    return any(level_index(spec, access, above) == index for above in range(depth))
+    if is_affine(index) and len(bases(index)) != 1:
+        return True
+    known = {index, *bases(index)}
+    return any(
+        not known.isdisjoint({above, *bases(above)})
+        for above in (level_index(spec, access, n) for n in range(depth))
+    )
+
+
+@lru_cache(maxsize=4096)
+def _needs_search(coordinates: tuple[str, ...]) -> bool:
+    found = [index for coordinate in coordinates for index in bases(coordinate)]
+    return len(set(found)) < len(found) or any(
+        is_affine(coordinate) and len(bases(coordinate)) != 1
+        for coordinate in coordinates
+    )
+
+
+def may_miss_at_once(spec: TensorSpec, access: Access) -> bool:
+    """Tell whether an access may hold nothing whatever the indices are.
+
+    Its outermost levels are read at constants.
+    """
+    for depth, level in enumerate(spec.format.levels):
+        if bases(level_index(spec, access, depth)):
+            return False
+        if not level.full:
+            return True
+    return False
 
 
 def may_miss(spec: TensorSpec, access: Access) -> bool:
     """Tell whether a level, once its index is bound, may turn out to hold nothing."""
     return any(
-        is_bound_above(spec, access, depth)
+        is_known_above(spec, access, depth)
         or (isinstance(level, Locatable) and not level.full)
         for depth, level in enumerate(spec.format.levels)
     )

@@ -21,6 +21,7 @@ __all__ = [
     "derived",
     "diagonal",
     "extent",
+    "first",
     "level_buffer",
     "position",
     "quotient",
@@ -43,8 +44,20 @@ THREADS = "threads"
 
 
 def extent(index: str) -> str:
-    """Return the parameter that holds the number of values of an index."""
-    return f"n_{index}"
+    """Return the parameter that holds the number of values of an index.
+
+    Of a coordinate with a parameter (``2*i+@1``) that is the extent of its dimension:
+    ``n_w1``; of what `first` names, its first coordinate: ``first_w1``.
+    """
+    place = _PARAMETER.search(index)
+    if place is None:
+        return f"n_{index}"
+    return f"first_w{place[1]}" if place[2] else f"n_w{place[1]}"
+
+
+def first(coordinate: str) -> str:
+    """Return the name under which sizes hold the first coordinate of an affine one."""
+    return f"{coordinate}.first"
 
 
 def level_buffer(tensor: str, level: int, role: str) -> str:
@@ -94,6 +107,7 @@ class Diagonal:
     row: str
 
 
+_PARAMETER = re.compile(r"@(\d+)(\.first)?$")
 _BLOCK = re.compile(r"([a-z]\d*)([qr])(\d+)")
 _DIAGONAL = re.compile(r"([a-z]\d*)m([a-z]\d*)")
 

@@ -86,7 +86,7 @@ class Kernel:
         if self.fusion is None and specs == dict(self.problem.operands):
             extents = self.expression.extents(stored)
             named = {name: stored[n] for name, n in self.expression.operands}
-            sizes = dict(zip(self.expression.indices, extents, strict=True))
+            sizes = dict(zip(self.expression.sizes, extents, strict=True))
             try:
                 return self.runner.run(named, sizes)
             except IndexWidthError:

@@ -71,7 +71,7 @@ def einsum(
     Parameters
     ----------
     subscripts : str
-        As in `numpy.einsum`, letters only; ``"ik,kj,ij->ij"``.
+        As in `numpy.einsum`: ``"ik,kj,ij->ij"``, ``"...ij,...jk->...ik"``.
     *operands : SparseArray, ndarray, SciPy or torch sparse array
         One for each term.
     format : str or Format, optional
@@ -125,8 +125,8 @@ def einsum(
             return made
     by_hand = None if schedule is None else _schedule(schedule)
     over = None if semiring is None else _semiring(semiring)
-    expression = einsum_expression(subscripts, len(operands), missing, by_hand, over)
     given = [as_operand(f"operands[{n}]", value) for n, value in enumerate(operands)]
+    expression = einsum_expression(subscripts, given, missing, by_hand, over)
     return _evaluated(expression, given, format)
 
 

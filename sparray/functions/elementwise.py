@@ -116,7 +116,7 @@ _DOCSTRING_OF_TWO = """Return for each pair of elements the {meaning}.
 Parameters
 ----------
 left, right : SparseArray, array-like or number
-    The elements; dimensions that one of them lacks are broadcast.
+    The elements; dimensions that one of them lacks, or has once, are broadcast.
 
 Returns
 -------
@@ -263,7 +263,7 @@ def where(condition: Any, x1: Any, x2: Any, /) -> Result:
         What is asked: every number but zero counts as true.
     x1, x2 : SparseArray, array-like or number
         What is taken where the condition is true, and where it is not; dimensions that
-        one of the three lacks are broadcast.
+        one of the three lacks, or has once, are broadcast.
 
     Returns
     -------

@@ -126,8 +126,8 @@ def explain(
             as_operand(name, named[name]) for name in parsed.tensors if name in named
         ]
     else:
-        parsed = einsum_expression(expression, len(operands), missing, by_hand, over)
         given = [as_operand(f"operands[{n}]", x) for n, x in enumerate(operands)]
+        parsed = einsum_expression(expression, given, missing, by_hand, over)
     wanted = None
     if format is not None:
         wanted = as_format(format, len(parsed.assignment.target.indices))
@@ -194,7 +194,7 @@ def _sections(
         sections = [*_fused(fusions)]
     else:
         first += _formats(problem, wanted, _users_names(parsed))
-    extents = dict(zip(expression.indices, expression.extents(operands), strict=True))
+    extents = dict(zip(expression.sizes, expression.extents(operands), strict=True))
     shapes = {name: operands[n].shape for name, n in expression.operands}
     return [
         Section(parsed.text, tuple(first)),

@@ -25,6 +25,10 @@ KERNELS = {
     "sum_rows_coo": ("y[i] = A[i,j]", "coo", "dense"),
     "spmv_csr_merge": ("y[i] = A[i,j] * x[j]", "csr dense", "dense"),
     "spmm_csr_packed": ("C[i,j] = A[i,k] * B[k,j]", "csr dense", "dense"),
+    "difference_csr": ("D[i,j] = A[i,j in 1:] - A[i,j in :-1]", "csr", "csr"),
+    "every_other_backwards_coo": ("C[i,j] = A[i,j in ::-2]", "coo", "coo"),
+    "convolution": ("y[i] = x[i + k] * w[k]", "dense dense", "dense"),
+    "one_row_dcsr": ("y[j] = A[3,j]", "dcsr", "dense"),
 }
 BY_HAND = {
     "spmv_csr_merge": "unroll(j, 2).parallelize(i, merge)",

@@ -11,6 +11,7 @@ from batched_problems import batched_question
 from oracle_check import check_stages, refusal
 from oracle_problems import random_question
 from random_schedules import scheduled
+from window_problems import window_question
 
 
 def main() -> int:
@@ -24,6 +25,7 @@ def main() -> int:
     parser.add_argument(
         "--batched", action="store_true", help="with slices as outermost levels"
     )
+    parser.add_argument("--windows", action="store_true", help="with windows")
     parser.add_argument("--unordered", action="store_true", help="operands in no order")
     parser.add_argument("--scheduled", action="store_true", help="schedules by hand")
     given = parser.parse_args()
@@ -31,6 +33,8 @@ def main() -> int:
     for seed in range(given.first, given.first + given.count):
         if given.batched:
             question = batched_question(seed, every_dtype=given.every_dtype)
+        elif given.windows:
+            question = window_question(seed)
         else:
             question = random_question(
                 seed, every_dtype=given.every_dtype, unordered=given.unordered

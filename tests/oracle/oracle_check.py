@@ -87,8 +87,8 @@ class Question:
     def expression(self) -> Expression:
         if "=" in self.text:
             return assignment_expression(self.text, self.missing, self.schedule)
-        n_operands = len(self.operands)
-        return einsum_expression(self.text, n_operands, self.missing, self.schedule)
+        operands = self.operands
+        return einsum_expression(self.text, operands, self.missing, self.schedule)
 
     @property
     def meaning(self) -> Assignment:
@@ -210,13 +210,13 @@ def reference(question: Question) -> tuple[np.ndarray, np.ndarray]:
     # Halves are computed as float32 and rounded once.
     settled = Assignment(meaning.target, settle_literals(meaning.value, dtypes))
     wide = {n: widened(array) for n, array in arrays.items()}
-    expected, stored = reference_answer(settled, wide, patterns)
+    expected, stored = reference_answer(settled, wide, patterns, expression.sources)
     with np.errstate(all="ignore"):
         expected = expected.astype(numpy_dtype(result_dtype(meaning.value, dtypes)))
     finite = all(np.isfinite(array).all() for array in wide.values())
     if finite or question.missing == "fill":
         with np.errstate(all="ignore"):
-            plain = evaluate(expression.assignment, arrays)
+            plain = evaluate(expression.assignment, arrays, sources=expression.sources)
             # Of finite numbers a quotient alone may be NaN, where both are 0.
             same(np.where(plain == plain, plain, expected), expected)
     if not sums_over_nothing(question):
@@ -225,7 +225,9 @@ def reference(question: Question) -> tuple[np.ndarray, np.ndarray]:
             {n: fill_of(getattr(a, "fill_value", 0)) for n, a in operands.items()},
             frozenset(n for n, array in arrays.items() if array.ndim == 0),
         )
-        found = evaluate_pattern(meaning, patterns, absence=absence)
+        found = evaluate_pattern(
+            meaning, patterns, absence=absence, sources=expression.sources
+        )
         np.testing.assert_array_equal(found, stored)
     return expected, stored
 
@@ -261,7 +263,7 @@ def sums_over_nothing(question: Question) -> bool:
     """Tell whether an index that is summed over has no values."""
     expression = question.expression
     shapes = {n: question.operands[k].shape for n, k in expression.operands}
-    extents = index_extents(expression.assignment, shapes)
+    extents = index_extents(expression.assignment, shapes, expression.sources)
     summed = [
         index
         for node in walk(expression.assignment.value)
@@ -336,7 +338,9 @@ def check_stages(
                 continue
             operands = [arrays[name] for name in step.operands]
             outer = index_extents(
-                expression.assignment, {n: a.shape for n, a in given.items()}
+                expression.assignment,
+                {n: a.shape for n, a in given.items()},
+                expression.sources,
             )
             sizes = execution._extents(kernel, operands, outer)
             _check_cin(kernel, operands, sizes)

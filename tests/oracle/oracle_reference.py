@@ -34,9 +34,11 @@ def reference_answer(
     assignment: Assignment,
     arrays: Mapping[str, np.ndarray],
     patterns: Mapping[str, np.ndarray],
+    sources: Mapping[str, str] | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the values of a result, and where they are stored."""
-    extents = index_extents(assignment, {n: a.shape for n, a in arrays.items()})
+    shapes = {n: a.shape for n, a in arrays.items()}
+    extents = index_extents(assignment, shapes, sources)
     with np.errstate(all="ignore"):
         answer = _Reference(arrays, patterns, extents).answer(assignment.value)
     target = assignment.target.indices

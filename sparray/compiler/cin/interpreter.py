@@ -21,12 +21,14 @@ from sparray.compiler.cin.nodes import (
     Where,
 )
 from sparray.compiler.cin.verify import verify, written
+from sparray.compiler.index_notation.affine import affine
 from sparray.compiler.index_notation.apply import apply_operator, reduction_identity
 from sparray.compiler.loop_ir.dtypes import widened
 from sparray.compiler.names import (
     Block,
     Diagonal,
     derived,
+    first,
     quotient,
     remainder,
 )
@@ -219,7 +221,14 @@ class _Machine:
         return self.tiles[index][2] if index in self.tiles else self.extent(index)
 
     def place(self, access: Access) -> tuple[int, ...]:
-        return tuple(self.coordinates[index] for index in access.indices)
+        return tuple(map(self.coordinate, access.indices))
+
+    def coordinate(self, index: str) -> int:
+        made = affine(index)
+        if made is None:
+            return self.coordinates[index]
+        steps = (self.coordinates[base] * step for base, step in made.terms)
+        return self.extents[first(index)] + sum(steps)
 
     def value(self, expr: Expr) -> Any:
         if isinstance(expr, Access):

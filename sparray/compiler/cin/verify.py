@@ -15,7 +15,11 @@ from sparray.compiler.cin.nodes import (
     Workspace,
 )
 from sparray.compiler.cin.printer import print_statement
-from sparray.compiler.index_notation.traversal import accesses, contains_reduce
+from sparray.compiler.index_notation.traversal import (
+    accesses,
+    contains_reduce,
+    free_indices,
+)
 from sparray.compiler.loop_ir.operators import can_reduce
 from sparray.compiler.names import Block, completed, derived
 from sparray.errors import InternalError
@@ -113,7 +117,7 @@ def _(statement: Assign, scope: _Scope) -> None:
         raise InternalError("expected no Reduce in CIN")
     known = completed(scope.bound)
     for access in (target, *accesses(statement.value)):
-        for index in access.indices:
+        for index in free_indices(access):
             if index not in known:
                 raise InternalError(f"index {index!r} is not bound")
     _check_tensors(statement, scope)

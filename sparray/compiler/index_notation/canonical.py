@@ -3,6 +3,12 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from sparray.compiler.index_notation.affine import (
+    affine,
+    affine_text,
+    bases,
+    rename_coordinate,
+)
 from sparray.compiler.index_notation.nodes import (
     Access,
     Assignment,
@@ -24,6 +30,7 @@ __all__ = [
     "index_name",
     "operand_name",
     "separate_accesses",
+    "symbolize",
 ]
 
 TARGET = "out"
@@ -78,7 +85,12 @@ def canonicalize(assignment: Assignment) -> tuple[Assignment, Renaming]:
         if isinstance(node, Reduce)
         for index in node.indices
     ]
-    indices = [i for access in (target, *read) for i in access.indices] + reduced
+    indices = [
+        index
+        for access in (target, *read)
+        for coordinate in access.indices
+        for index in bases(coordinate)
+    ] + reduced
     renaming = Renaming(
         tensors={
             **_number(
@@ -119,13 +131,46 @@ def separate_accesses(assignment: Assignment) -> tuple[Assignment, dict[str, str
     return Assignment(assignment.target, value), tensors
 
 
+def symbolize(assignment: Assignment) -> tuple[Assignment, dict[str, str]]:
+    """Put a parameter in place of the first coordinate of every affine dimension.
+
+    Parameters
+    ----------
+    assignment : Assignment
+        In canonical names, each access its own operand.
+
+    Returns
+    -------
+    assignment : Assignment
+        **Rewrite**: ``A[i in 2:10:2,3]`` → ``A[2*i+@1,@2]``.
+    sources : dict of str to str
+        What each of the new coordinates was.
+    """
+    sources: dict[str, str] = {}
+    renamed: dict[Access, Expr] = {}
+    for access in accesses(assignment.value):
+        coordinates = []
+        for coordinate in access.indices:
+            made = affine(coordinate)
+            if made is not None:
+                text = affine_text(made.terms, symbol=f"@{len(sources) + 1}")
+                sources[text] = coordinate
+                coordinate = text
+            coordinates.append(coordinate)
+        renamed[access] = Access(access.tensor, tuple(coordinates))
+    if not sources:
+        return assignment, sources
+    value = substitute(assignment.value, renamed)
+    return Assignment(assignment.target, value), sources
+
+
 def _number(names: Iterable[str], name_of: Callable[[int], str]) -> dict[str, str]:
     distinct = dict.fromkeys(names)
     return {name: name_of(number) for number, name in enumerate(distinct)}
 
 
 def _rename_access(access: Access, renaming: Renaming) -> Access:
-    indices = tuple(renaming.indices[i] for i in access.indices)
+    indices = tuple(rename_coordinate(i, renaming.indices) for i in access.indices)
     return Access(renaming.tensors[access.tensor], indices)
 
 

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 from itertools import count
 
+from sparray.compiler.index_notation.affine import is_affine
 from sparray.compiler.index_notation.nodes import (
     Access,
     Assignment,
@@ -16,6 +17,7 @@ from sparray.compiler.index_notation.traversal import (
     children,
     contains_reduce,
     depth,
+    free_indices,
     rename_indices,
     replace_children,
     walk,
@@ -91,6 +93,9 @@ def _inlined(made: Assignment, reader: Assignment) -> Assignment | None:
     )
     if not accesses(made.value) or (reduced and contains_reduce(made.value)):
         return None
+    if any(map(is_affine, access.indices)):
+        # A coordinate is no name for the index of a whole statement.
+        return None
     if not {*reader.target.indices, *reduced} <= set(access.indices):
         return None
     names = dict(zip(made.target.indices, access.indices, strict=True))
@@ -122,7 +127,9 @@ def _places(
 
 
 def _indices(node: Expr) -> tuple[str, ...]:
-    return node.indices if isinstance(node, Access | Reduce) else ()
+    if isinstance(node, Access):
+        return free_indices(node)
+    return node.indices if isinstance(node, Reduce) else ()
 
 
 def _replaced(expr: Expr, access: Access, value: Expr) -> Expr:

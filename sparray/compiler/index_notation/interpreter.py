@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sparray.compiler import names
+from sparray.compiler.index_notation.affine import affine
 from sparray.compiler.index_notation.apply import apply_operator, is_weak, reduce_axes
 from sparray.compiler.index_notation.dtypes import result_dtype, settle_literals
 from sparray.compiler.index_notation.nodes import (
@@ -18,6 +20,7 @@ from sparray.compiler.index_notation.nodes import (
     Literal,
     Reduce,
 )
+from sparray.compiler.index_notation.traversal import free_indices
 from sparray.compiler.index_notation.verify import index_extents, verify
 from sparray.compiler.loop_ir.dtypes import is_half, numpy_dtype, widened
 from sparray.errors import InternalError
@@ -32,6 +35,7 @@ def evaluate(
     arrays: Mapping[str, Array],
     *,
     shape: tuple[int, ...] | None = None,
+    sources: Mapping[str, str] | None = None,
 ) -> Array:
     """Compute a statement with plain broadcasting.
 
@@ -43,6 +47,8 @@ def evaluate(
         Each operand by its tensor's name.
     shape : tuple of int, optional
         Shape of the result, needed if the right side lacks one of its indices.
+    sources : mapping of str to str, optional
+        What coordinates with a parameter were (`symbolize`).
 
     Returns
     -------
@@ -53,7 +59,7 @@ def evaluate(
 
     Raises
     ------
-    ExpressionError, ShapeError, DTypeError
+    ExpressionError, ShapeError, CoordinateError, DTypeError
         If the statement has no meaning for these operands.
 
     Notes
@@ -66,8 +72,8 @@ def evaluate(
     shapes.pop(assignment.target.tensor, None)
     if shape is not None:
         shapes[assignment.target.tensor] = shape
-    verify(assignment, shapes)
-    extents = index_extents(assignment, shapes)
+    verify(assignment, shapes, sources)
+    extents = index_extents(assignment, shapes, sources)
     dtypes = {name: array.dtype.name for name, array in arrays.items()}
     value = settle_literals(assignment.value, dtypes)
     result = align(
@@ -117,15 +123,24 @@ class Evaluator:
     @evaluate.register
     def _(self, expr: Access) -> Labelled:
         array = widened(self.arrays[expr.tensor])
-        indices = tuple(dict.fromkeys(expr.indices))
-        if len(indices) == len(expr.indices):
+        indices = free_indices(expr)
+        if indices == expr.indices:
             return Labelled(array, indices)
         # A repeated index walks a diagonal: one coordinate array per dimension.
-        coordinates = tuple(
-            align(Labelled(np.arange(self.extents[i]), (i,)), indices)
-            for i in expr.indices
-        )
-        return Labelled(array[coordinates], indices)
+        coordinates = tuple(self._coordinates(i, indices) for i in expr.indices)
+        full = tuple(self.extents[i] for i in indices)
+        return Labelled(np.broadcast_to(array[coordinates], full), indices)
+
+    def _coordinates(self, coordinate: str, indices: tuple[str, ...]) -> Array:
+        """Return the coordinate at every value of the indices."""
+        made = affine(coordinate)
+        terms = ((coordinate, 1),) if made is None else made.terms
+        first = 0 if made is None else self.extents[names.first(coordinate)]
+        total: Array = np.full((1,) * len(indices), first)
+        for index, step in terms:
+            steps = np.arange(self.extents[index]) * step
+            total = total + align(Labelled(steps, (index,)), indices)
+        return total
 
     @evaluate.register
     def _(self, expr: Literal) -> Labelled:

@@ -5,7 +5,8 @@ The whole grammar::
     Assignment ::= Access = Expr
     Expr       ::= Access | Literal | Apply(operator, Expr ...)
                  | Reduce(operator, indices, Expr)
-    Access     ::= tensor [ index , ... ]
+    Access     ::= tensor [ coordinate , ... ]
+    Coordinate ::= index | integer | index in slice | sum of integer * index
 
 An index that the left side lacks is summed within its own additive term; the
 parser makes those sums explicit as `Reduce` nodes, so later stages never guess.
@@ -26,7 +27,11 @@ class Expr:
 
 @dataclass(frozen=True, slots=True)
 class Access(Expr):
-    """One element of a tensor: ``A[i,k]``; no indices for a scalar."""
+    """One element of a tensor: ``A[i,k]``; no indices for a scalar.
+
+    A dimension has an index, or the text of a coordinate that is made of some
+    (`sparray.compiler.index_notation.affine`); the target has indices only.
+    """
 
     tensor: str
     indices: tuple[str, ...]

@@ -11,7 +11,9 @@ sum that is a factor is reduced as a whole.
 """
 
 from collections.abc import Callable
+from itertools import pairwise
 
+from sparray.compiler.index_notation.affine import affine_text, window_text
 from sparray.compiler.index_notation.grammar import (
     CONSTANTS,
     INFIX,
@@ -150,7 +152,7 @@ class _Parser:
             raise self.error(f"expected the name of the result, got {self.token}")
         name = self.advance()
         self.refuse_index(name, "the result")
-        return Access(name.text, self.brackets())
+        return Access(name.text, self.brackets(self.index))
 
     def expression(self, minimum: int = 0) -> Expr:
         if self.nesting >= MAX_DEPTH:
@@ -220,24 +222,24 @@ class _Parser:
             message = f"expected '(' after the function {name.text!r}, got {self.token}"
             raise self.error(message)
         self.refuse_index(name, "a value")
-        return Access(name.text, self.brackets())
+        return Access(name.text, self.brackets(self.coordinate))
 
     def refuse_index(self, name: Token, wanted: str) -> None:
         if name.text in self.indices:
             message = f"expected {wanted}, got {name.text!r}, which is an index"
             raise self.error(message, name)
 
-    def brackets(self) -> tuple[str, ...]:
+    def brackets(self, parse: Callable[[], str]) -> tuple[str, ...]:
         if not self.accept("["):
             return ()
         if self.accept("]"):
             return ()
-        return self.index_list("]")
+        return self.index_list("]", parse)
 
-    def index_list(self, closing: str) -> tuple[str, ...]:
-        names = [self.index()]
+    def index_list(self, closing: str, parse: Callable[[], str]) -> tuple[str, ...]:
+        names = [parse()]
         while self.accept(","):
-            names.append(self.index())
+            names.append(parse())
         if self.token.text != closing:
             raise self.error(f"expected ',' or {closing!r}, got {self.token}")
         self.advance()
@@ -253,6 +255,57 @@ class _Parser:
             )
             raise self.error(message)
         return self.advance().text
+
+    def coordinate(self) -> str:
+        """Parse an index, a window, or a sum of indices and integers."""
+        if self.token.kind == "name" and self.ahead().text == "in":
+            return self.window()
+        terms: list[tuple[str, int]] = []
+        first = 0
+        sign = -1 if self.accept("-") else 1
+        while True:
+            index, number = self.coordinate_term()
+            if index is None:
+                first += sign * number
+            else:
+                terms.append((index, sign * number))
+            if self.token.text not in ("+", "-"):
+                break
+            sign = -1 if self.advance().text == "-" else 1
+        return affine_text(terms, first)
+
+    def coordinate_term(self) -> tuple[str | None, int]:
+        """Parse an index, an integer, or the product of both."""
+        if self.token.kind != "number":
+            index = self.index()
+            return index, self.integer() if self.accept("*") else 1
+        number = self.integer()
+        return (self.index(), number) if self.accept("*") else (None, number)
+
+    def window(self) -> str:
+        index = self.index()
+        self.advance()
+        start = self.bound()
+        self.expect(":")
+        stop, step = self.bound(), None
+        if self.accept(":"):
+            token = self.token
+            step = self.bound()
+            if step == 0:
+                raise self.error("expected a step that is not 0", token)
+        return window_text(index, (start, stop, step))
+
+    def bound(self) -> int | None:
+        if self.accept("-"):
+            return -self.integer()
+        return self.integer() if self.token.kind == "number" else None
+
+    def integer(self) -> int:
+        token = self.token
+        value = self.number() if token.kind == "number" else None
+        if not isinstance(value, int):
+            raise self.error(f"expected an integer, got {token}", token)
+        return value
 
     def call(self, name: Token) -> Expr:
         if not is_function(name.text):
@@ -282,7 +335,9 @@ class _Parser:
 
     def reduction(self, op: str) -> Expr:
         self.expect("(")
-        indices = self.index_list(")") if self.accept("(") else (self.index(),)
+        indices = (
+            self.index_list(")", self.index) if self.accept("(") else (self.index(),)
+        )
         if len(set(indices)) != len(indices):
             raise self.error(f"expected distinct indices, got {', '.join(indices)}")
         self.expect(",")
@@ -310,9 +365,13 @@ def _index_names(tokens: tuple[Token, ...]) -> frozenset[str]:
     """Names that stand in brackets: what tells an index from a scalar."""
     names = set()
     inside = False
-    for token in tokens:
+    for before, token in pairwise((None, *tokens)):
+        if token is None:
+            continue
         if token.text in ("[", "]"):
             inside = token.text == "["
         elif inside and token.kind == "name":
-            names.add(token.text)
+            # The word of a window: an index comes before it.
+            if before is None or before.kind != "name":
+                names.add(token.text)
     return frozenset(names)

@@ -38,6 +38,7 @@ def evaluate_pattern(
     *,
     absence: Absence | None = None,
     shape: tuple[int, ...] | None = None,
+    sources: Mapping[str, str] | None = None,
 ) -> Pattern:
     """Compute the stored coordinates of a result.
 
@@ -51,6 +52,8 @@ def evaluate_pattern(
         Dtypes and fill values of the operands; by default float64 and 0.
     shape : tuple of int, optional
         Shape of the result, needed if the right side lacks one of its indices.
+    sources : mapping of str to str, optional
+        What coordinates with a parameter were (`symbolize`).
 
     Returns
     -------
@@ -71,8 +74,8 @@ def evaluate_pattern(
     shapes = {name: pattern.shape for name, pattern in patterns.items()}
     if shape is not None:
         shapes[assignment.target.tensor] = shape
-    verify(assignment, shapes)
-    extents = index_extents(assignment, shapes)
+    verify(assignment, shapes, sources)
+    extents = index_extents(assignment, shapes, sources)
     if absence is None:
         zero = fill_of(0)
         dtypes = dict.fromkeys(patterns, "float64")

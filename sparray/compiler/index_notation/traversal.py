@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from functools import singledispatch
 
 from sparray.compiler.identity import cached_by_identity
+from sparray.compiler.index_notation.affine import bases, rename_coordinate
 from sparray.compiler.index_notation.nodes import Access, Apply, Expr, Literal, Reduce
 from sparray.errors import InternalError
 
@@ -103,7 +104,7 @@ def free_indices(expr: Expr) -> tuple[str, ...]:
 
 @free_indices.register
 def _(expr: Access) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(expr.indices))
+    return tuple(dict.fromkeys(i for index in expr.indices for i in bases(index)))
 
 
 @free_indices.register
@@ -114,7 +115,8 @@ def _(expr: Reduce) -> tuple[str, ...]:
 def rename_indices(expr: Expr, names: Mapping[str, str]) -> Expr:
     """Return the expression with other names for all its indices."""
     if isinstance(expr, Access):
-        return Access(expr.tensor, tuple(names[i] for i in expr.indices))
+        coordinates = (rename_coordinate(i, names) for i in expr.indices)
+        return Access(expr.tensor, tuple(coordinates))
     operands = tuple(rename_indices(child, names) for child in children(expr))
     if isinstance(expr, Reduce):
         return Reduce(expr.op, tuple(names[i] for i in expr.indices), operands[0])

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator, Mapping
 
+from sparray.compiler.index_notation.affine import is_affine
+from sparray.compiler.index_notation.extents import sizes_of
 from sparray.compiler.index_notation.nodes import (
     Access,
     Assignment,
@@ -10,14 +12,18 @@ from sparray.compiler.index_notation.nodes import (
 )
 from sparray.compiler.index_notation.printer import print_access, print_assignment
 from sparray.compiler.index_notation.traversal import accesses, children, free_indices
-from sparray.errors import ExpressionError, ShapeError
+from sparray.errors import CoordinateError, ExpressionError, ShapeError
 
 __all__ = ["Shapes", "index_extents", "verify"]
 
 Shapes = Mapping[str, tuple[int, ...]]
 
 
-def verify(assignment: Assignment, shapes: Shapes | None = None) -> None:
+def verify(
+    assignment: Assignment,
+    shapes: Shapes | None = None,
+    sources: Mapping[str, str] | None = None,
+) -> None:
     """Check that a statement has one meaning.
 
     Parameters
@@ -26,6 +32,8 @@ def verify(assignment: Assignment, shapes: Shapes | None = None) -> None:
         The statement, its reductions explicit. ``A[i,i]`` is legal on the right.
     shapes : mapping of str to tuple of int, optional
         Shape of each operand; the target's shape too where it is known.
+    sources : mapping of str to str, optional
+        What coordinates with a parameter were (`symbolize`).
 
     Raises
     ------
@@ -36,9 +44,13 @@ def verify(assignment: Assignment, shapes: Shapes | None = None) -> None:
     ShapeError
         If an access has not as many indices as its tensor has dimensions, or two
         extents of one index disagree.
+    CoordinateError
+        If a coordinate leaves its dimension.
     """
     target = assignment.target
     for index in target.indices:
+        if is_affine(index):
+            raise _error(assignment, f"expected an index of the result, got {index}")
         if target.indices.count(index) > 1:
             raise _error(assignment, f"output index {index!r} is repeated")
     read = accesses(assignment.value)
@@ -52,11 +64,15 @@ def verify(assignment: Assignment, shapes: Shapes | None = None) -> None:
             raise _error(assignment, message)
     _check_occurrences(assignment, read, shapes)
     if shapes is not None:
-        index_extents(assignment, shapes)
+        index_extents(assignment, shapes, sources)
 
 
-def index_extents(assignment: Assignment, shapes: Shapes) -> dict[str, int]:
-    """Return the extent of every index.
+def index_extents(
+    assignment: Assignment,
+    shapes: Shapes,
+    sources: Mapping[str, str] | None = None,
+) -> dict[str, int]:
+    """Return the extent of every index, and what `sizes_of` says of windows.
 
     Parameters
     ----------
@@ -64,6 +80,8 @@ def index_extents(assignment: Assignment, shapes: Shapes) -> dict[str, int]:
         The statement.
     shapes : mapping of str to tuple of int
         Shape of each operand; the target's is read if it is there.
+    sources : mapping of str to str, optional
+        What coordinates with a parameter were.
 
     Returns
     -------
@@ -75,23 +93,18 @@ def index_extents(assignment: Assignment, shapes: Shapes) -> dict[str, int]:
     ShapeError
         If a tensor has no shape or another number of dimensions, or two extents of
         one index disagree.
+    CoordinateError
+        If a coordinate leaves its dimension.
     """
     target = assignment.target
     read = list(accesses(assignment.value))
     if target.tensor in shapes:
         read.append(target)
-    owners: dict[str, tuple[int, Access]] = {}
-    for access in read:
-        shape = _shape(assignment, access, shapes)
-        for index, extent in zip(access.indices, shape, strict=True):
-            known, owner = owners.setdefault(index, (extent, access))
-            if known != extent:
-                message = (
-                    f"index {index!r} has extent {known} in {print_access(owner)} "
-                    f"and {extent} in {print_access(access)}"
-                )
-                raise ShapeError(f"{message}, in {print_assignment(assignment)}")
-    extents = {index: extent for index, (extent, _) in owners.items()}
+    given = [(access, _shape(assignment, access, shapes)) for access in read]
+    try:
+        extents = sizes_of(given, sources or {})
+    except (ShapeError, CoordinateError) as error:
+        raise type(error)(f"{error}, in {print_assignment(assignment)}") from error
     first = {i: extents[i] for i in target.indices if i in extents}
     return {**first, **extents}
 
@@ -124,7 +137,7 @@ def _check_bindings(assignment: Assignment, expr: Expr, bound: tuple[str, ...]) 
 def _check_occurrences(
     assignment: Assignment, read: tuple[Access, ...], shapes: Shapes | None
 ) -> None:
-    occurring = {index for access in read for index in access.indices}
+    occurring = {index for access in read for index in free_indices(access)}
     for index in _reduced(assignment.value):
         if index not in occurring:
             message = f"the reduced index {index!r} is in no tensor"

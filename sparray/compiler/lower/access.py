@@ -5,7 +5,8 @@ from dataclasses import replace
 
 from sparray.compiler import levels, names
 from sparray.compiler.index_notation.nodes import Access
-from sparray.compiler.levels import level_index, n_levels
+from sparray.compiler.index_notation.traversal import free_indices
+from sparray.compiler.levels import level_index, n_levels, walked_index
 from sparray.compiler.loop_ir import nodes as ir
 from sparray.compiler.loop_ir.builder import add, cast, literal, mul
 from sparray.compiler.loop_ir.dtypes import computed_dtype
@@ -33,13 +34,13 @@ def is_walked(access: Access, index: str, scope: Scope, ctx: Context) -> bool:
     if place is None or place.depth == n_levels(ctx.spec(access.tensor)):
         return False
     spec = ctx.spec(access.tensor)
-    if level_index(spec, access, place.depth) != index:
+    if walked_index(spec, access, place.depth) != index:
         return False
     return levels.is_walked(spec, access, place.depth)
 
 
-def advance(scope: Scope, ctx: Context) -> Scope:
-    """Locate every access as deep as the bound indices allow.
+def advance(scope: Scope, ctx: Context, only: Access | None = None) -> Scope:
+    """Locate every access, or a single one, as deep as the bound indices allow.
 
     Raises
     ------
@@ -47,7 +48,7 @@ def advance(scope: Scope, ctx: Context) -> Scope:
         If an access has a level that must be walked, and its loop has passed.
     """
     for access in list(scope.places):
-        if access.tensor in ctx.lists:
+        if access.tensor in ctx.lists or only not in (None, access):
             continue
         scope = _advance_one(access, scope, ctx)
     return scope
@@ -68,6 +69,9 @@ def _advance_one(access: Access, scope: Scope, ctx: Context) -> Scope:
         if found.found is not None:
             scope = replace(scope, tests=(*scope.tests, (access, found.found)))
         place = Place(place.depth + 1, found.position, end, place.slices)
+        if found.found is not None:
+            # What lies below is looked for where it is known that there is something.
+            break
         if place.depth == spec.format.batch_ndim:
             slices = _open_slice(access.tensor, found.position, ctx)
             place = Place(place.depth, literal(0), slices=slices)
@@ -93,7 +97,7 @@ def _find(
     """
     spec, depth = ctx.spec(access.tensor), place.depth
     level = ctx.level(access.tensor, depth)
-    if levels.is_bound_above(spec, access, depth):
+    if levels.is_known_above(spec, access, depth):
         return _search(access, depth, place, coordinate, ctx)
     if not isinstance(level, Locatable):
         if access.tensor == names.OUTPUT:
@@ -167,7 +171,7 @@ def load_value(access: Access, scope: Scope, ctx: Context) -> ir.Expr:
         return _sum_duplicates(buffer, place.element, end, ctx)
     element = ctx.element(access, place)
     if scope.lanes > 1 and scope.tile is not None:
-        if scope.tile.index in access.indices:
+        if scope.tile.index in free_indices(access):
             return _load(buffer, element, scope.lanes)
     return _load(buffer, element)
 

@@ -1,6 +1,7 @@
 """Coordinates of indices and of their parts: each follows from the others."""
 
 from sparray.compiler import names
+from sparray.compiler.index_notation.affine import Affine, affine
 from sparray.compiler.loop_ir import nodes as ir
 from sparray.compiler.loop_ir.builder import add, less, literal, mul, sub
 from sparray.compiler.lower.context import Context
@@ -12,11 +13,14 @@ __all__ = ["bind", "coordinate"]
 def coordinate(index: str, scope: Scope) -> ir.Expr | None:
     """Return the coordinate of an index, or None if it is not known yet.
 
-    A part of a bound index follows from it.
+    A part of a bound index follows from it, and so does a sum of bound indices.
     """
     bound = scope.coordinates.get(index)
     if bound is not None:
         return bound
+    made = affine(index)
+    if made is not None:
+        return _sum_of(index, made, scope)
     part = names.derived(index)
     if isinstance(part, names.Block) and part.base in scope.coordinates:
         op = "mod" if part.is_remainder else "floordiv"
@@ -29,6 +33,18 @@ def coordinate(index: str, scope: Scope) -> ir.Expr | None:
         row, column = scope.coordinates[part.row], scope.coordinates[part.column]
         return sub(add(sub(column, row), rows), literal(1))
     return None
+
+
+def _sum_of(index: str, made: Affine, scope: Scope) -> ir.Expr | None:
+    """Return an affine coordinate: its first one is a parameter of the kernel."""
+    total: ir.Expr = ir.Var(names.extent(names.first(index)))
+    for base, step in made.terms:
+        value = coordinate(base, scope)
+        if value is None:
+            return None
+        scaled = value if abs(step) == 1 else mul(value, literal(abs(step)))
+        total = sub(total, scaled) if step < 0 else add(total, scaled)
+    return total
 
 
 def bind(

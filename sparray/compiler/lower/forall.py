@@ -1,6 +1,7 @@
 """Lower a loop over an index: dense, along one operand, or merging several."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 
 from sparray.compiler.cin.effective import (
@@ -39,6 +40,7 @@ __all__ = [
     "lower_forall",
     "lower_positions",
     "lower_range",
+    "lower_tested",
 ]
 
 
@@ -95,7 +97,8 @@ def _lower_points(
         return sub(end, begin)
     walkers = [walker(access, scope, ctx) for access in walked]
     alone = points == (frozenset(walked),) and len(walked) == 1
-    if alone and (walkers[0].unique or not counted):
+    exact = walkers[0].unique and not walkers[0].skips
+    if alone and (exact or not counted):
         w = walkers[0]
         lower_positions(statement, w, w.begin, w.end, scope, ctx)
         return sub(w.end, w.begin)
@@ -143,25 +146,28 @@ def _lower_bound(index: str, body: Stmt, scope: Scope, ctx: Context) -> None:
     scope = advance(scope, ctx)
     tests, scope = scope.tests, replace(scope, tests=())
     for surrounded in ctx.output.bound(index, scope, ctx):
-        _lower_tested(body, tests, surrounded, ctx)
+        lower_tested(body, tests, surrounded, ctx, lower_statement)
 
 
-def _lower_tested(
+def lower_tested(
     body: Stmt,
     tests: tuple[tuple[Access, ir.Expr], ...],
     scope: Scope,
     ctx: Context,
+    lower: Callable[[Stmt, Scope, Context], None],
 ) -> None:
     """Emit a body in which located operands may hold nothing.
 
     **Rewrite**: ``s`` with ``A`` found or not → ``if found: s else: s without A``.
     """
     if not tests:
-        lower_statement(body, scope, ctx)
+        lower(body, scope, ctx)
         return
     (access, found), *others = tests
     with ctx.builder.branch(found):
-        _lower_tested(body, tuple(others), scope, ctx)
+        below = advance(scope, ctx, access)
+        tests, below = (*others, *below.tests), replace(below, tests=())
+        lower_tested(body, tests, below, ctx, lower)
     without = restrict(body, [access], ctx.absence)
     if without is None:
         return
@@ -169,7 +175,7 @@ def _lower_tested(
     with ctx.builder.otherwise():
         remaining = tuple(test for test in others if test[0] in left)
         inside = scope.keep(ctx.followed_by(without))
-        _lower_tested(without, remaining, inside, ctx)
+        lower_tested(without, remaining, inside, ctx, lower)
 
 
 def lower_range(
@@ -248,7 +254,8 @@ def lower_positions(
         v = b.declare(statement.index, w.coordinate(p))
         segment = _segment_end(w, p, last, v, ctx)
         inside = w.enter(scope, v, p, segment)
-        lower_body(statement.index, statement.body, v, inside, ctx)
+        with _hit(w, p, ctx):
+            lower_body(statement.index, statement.body, v, inside, ctx)
         b.assign(p, segment)
 
 
@@ -256,9 +263,15 @@ def _lower_position(
     statement: Forall, w: Walker, p: ir.Expr, scope: Scope, ctx: Context
 ) -> None:
     lower_prefetch(statement, w, p, scope, ctx)
-    v = ctx.builder.declare(statement.index, w.coordinate(p))
-    inside = w.enter(scope, v, p, None)
-    lower_body(statement.index, statement.body, v, inside, ctx)
+    with _hit(w, p, ctx):
+        v = ctx.builder.declare(statement.index, w.coordinate(p))
+        inside = w.enter(scope, v, p, None)
+        lower_body(statement.index, statement.body, v, inside, ctx)
+
+
+def _hit(w: Walker, p: ir.Expr, ctx: Context) -> AbstractContextManager[None]:
+    """Surround what is done at a position that a walker may have to skip."""
+    return ctx.builder.branch(w.hit(p)) if w.skips else nullcontext()
 
 
 def _quotient(a: ir.Expr, n: int) -> ir.Expr:
@@ -270,10 +283,13 @@ def _segment_end(
 ) -> ir.Var:
     """Emit the search for the end of the positions that have coordinate ``v``."""
     b = ctx.builder
+    if w.skips:
+        # Rounded to the steps of a window, different coordinates are equal.
+        v = b.declare("key", w.key(p))
     segment = b.declare("segment", add(p, literal(1)))
     same = b.declare("same", less(segment, end))
     with b.loop_while(same):
-        b.assign(same, equal(w.coordinate(segment), v))
+        b.assign(same, equal(w.key(segment), v))
         with b.branch(same):
             b.assign(segment, add(segment, literal(1)))
             b.assign(same, less(segment, end))
@@ -414,8 +430,20 @@ class _Merge:
 
     def _read_head(self, w: Walker, p: ir.Var, end: ir.Expr, head: ir.Var) -> None:
         b = self.ctx.builder
+        if w.skips:
+            self._skip(w, p, end)
         with b.branch(less(p, end)):
             b.assign(head, w.coordinate(p))
+
+    def _skip(self, w: Walker, p: ir.Var, end: ir.Expr) -> None:
+        """Move a walker to its next position with a coordinate of its window."""
+        b = self.ctx.builder
+        skip = b.declare("skip", less(p, end))
+        with b.loop_while(skip):
+            b.assign(skip, ir.Unary("not", w.hit(p), "bool"))
+            with b.branch(skip):
+                b.assign(p, add(p, literal(1)))
+                b.assign(skip, less(p, end))
 
 
 def _both(a: ir.Expr, b: ir.Expr) -> ir.Expr:

@@ -1,10 +1,13 @@
 """Lower one scheduled statement to the functions of a kernel."""
 
+from dataclasses import replace
+
 from sparray.compiler import names
 from sparray.compiler.absence import Absence, fill_of
 from sparray.compiler.cin.nodes import Forall, Stmt
+from sparray.compiler.index_notation.affine import is_affine
 from sparray.compiler.index_notation.nodes import Access, Reduce
-from sparray.compiler.index_notation.traversal import walk
+from sparray.compiler.index_notation.traversal import free_indices, walk
 from sparray.compiler.loop_ir import nodes as ir
 from sparray.compiler.loop_ir.builder import Builder
 
@@ -19,6 +22,7 @@ from sparray.compiler.lower.append import (
 )
 from sparray.compiler.lower.blocks import BlocksOutput
 from sparray.compiler.lower.context import Context, Output, Phase, parameters
+from sparray.compiler.lower.forall import lower_tested
 from sparray.compiler.lower.merge_path import lower_merge_path
 from sparray.compiler.lower.output import InheritOutput, InsertOutput, PlaceOutput
 from sparray.compiler.lower.parallel import lower_parallel, task
@@ -71,13 +75,23 @@ def lower_kernel(
 
 
 def index_order(problem: Problem) -> tuple[str, ...]:
-    """Return the indices in the order in which kernels receive their extents."""
+    """Return the indices in the order in which kernels receive their extents.
+
+    After them stands each affine coordinate, for the extent of its dimension, and its
+    first coordinate.
+    """
     assignment = problem.assignment
     found = dict.fromkeys(assignment.target.indices)
+    windows: list[str] = []
     for value in problem.values:
         for node in walk(value):
-            if isinstance(node, Access | Reduce):
+            if isinstance(node, Reduce):
                 found.update(dict.fromkeys(node.indices))
+            elif isinstance(node, Access):
+                found.update(dict.fromkeys(free_indices(node)))
+                windows += filter(is_affine, node.indices)
+    for window in windows:
+        found.update(dict.fromkeys((window, names.first(window))))
     return tuple(found)
 
 
@@ -105,6 +119,15 @@ def _lower_phase(
     ctx = Context(problem, phase, vector_bytes, builder, output, assemble.way, absence)
     scope = advance(start(_followed(problem, statement), Scope()), ctx)
     ctx.tile_sizes.update(largest_tiles(statement))
+    tests, scope = scope.tests, replace(scope, tests=())
+    lower_tested(statement, tests, scope, ctx, _lower_tasks)
+    name = names.COUNT if phase is Phase.COUNT else names.FILL
+    reassociate = phase is Phase.FILL and vectorises_reduction(statement)
+    return ir.Function(name, given, builder.block(), reassociate)
+
+
+def _lower_tasks(statement: Stmt, scope: Scope, ctx: Context) -> None:
+    """Emit the loops, in one task or in parallel ones."""
     lists = list(buffered_workspaces(statement))
     if isinstance(statement, Forall) and statement.chunks == "merge":
         lower_merge_path(statement, scope, ctx)
@@ -114,9 +137,6 @@ def _lower_phase(
         with task(scope, ctx, iter(lists)) as inside:
             for surrounded in ctx.output.whole(inside, ctx):
                 lower_statement(statement, surrounded, ctx)
-    name = names.COUNT if phase is Phase.COUNT else names.FILL
-    reassociate = phase is Phase.FILL and vectorises_reduction(statement)
-    return ir.Function(name, given, builder.block(), reassociate)
 
 
 def _absence(problem: Problem, statement: Stmt) -> Absence:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from sparray.compiler.cin.effective import effective_value
 from sparray.compiler.cin.nodes import Access, Assign, Forall, Stmt, Where
 from sparray.compiler.index_notation.simplify import accesses
-from sparray.compiler.levels import is_walked, level_index
+from sparray.compiler.levels import is_walked, level_index, walked_index
 from sparray.compiler.loop_ir import nodes as ir
 from sparray.compiler.loop_ir.builder import add, less, less_equal, literal, sub
 from sparray.compiler.loop_ir.operators import operator
@@ -69,7 +69,7 @@ def splits_rows(statement: Stmt, problem: Problem) -> Access | None:
 def _walks(access: Access, index: str, problem: Problem) -> bool:
     spec = problem.specs[access.tensor]
     return any(
-        level_index(spec, access, depth) == index and is_walked(spec, access, depth)
+        walked_index(spec, access, depth) == index and is_walked(spec, access, depth)
         for depth in range(len(spec.format.levels))
     )
 

@@ -14,7 +14,7 @@ from sparray.compiler.cin.nodes import (
     Tiles,
     Where,
 )
-from sparray.compiler.index_notation.simplify import accesses
+from sparray.compiler.index_notation.simplify import accesses, free_indices
 from sparray.compiler.levels import level_index, n_levels
 from sparray.compiler.loop_ir import nodes as ir
 from sparray.compiler.loop_ir.builder import (
@@ -267,7 +267,7 @@ def _work(
     else:
         stored = _stored_below(statement, ctx)
         if stored is not None:
-            counted = stored.indices
+            counted = free_indices(stored)
             work = add(_n_positions(stored, ctx), total)
     for index in _dense_indices(statement.body, ctx):
         if index not in counted:
@@ -324,7 +324,7 @@ def _dense_indices(statement: Stmt, ctx: Context) -> list[str]:
         else:
             raise InternalError(f"expected a CIN statement, got {statement!r}")
     operands = [a for a in ctx.problem.reads if a.tensor in ctx.problem.specs]
-    known = {index for access in operands for index in access.indices}
+    known = {index for access in operands for index in free_indices(access)}
     sparse = {
         level_index(ctx.spec(access.tensor), access, depth)
         for access in operands

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from sparray.compiler.index_notation.traversal import free_indices
 from sparray.compiler.loop_ir.builder import add, literal
 from sparray.compiler.loop_ir.dtypes import computed_dtype
 from sparray.compiler.lower.context import Context
@@ -34,7 +35,7 @@ def pieces(scope: Scope, dtype: str, ctx: Context) -> Iterator[Scope]:
         offset = literal(piece * lanes)
         places = {
             access: replace(place, begin=add(place.begin, offset))
-            if tile.index in access.indices
+            if tile.index in free_indices(access)
             else place
             for access, place in scope.places.items()
         }

@@ -3,12 +3,15 @@
 from dataclasses import dataclass
 
 from sparray.compiler import names
+from sparray.compiler.index_notation.affine import affine
 from sparray.compiler.index_notation.nodes import Access
+from sparray.compiler.levels import level_index
 from sparray.compiler.loop_ir import nodes as ir
 from sparray.compiler.loop_ir.builder import add, literal, minimum
 from sparray.compiler.lower.access import walked_level
 from sparray.compiler.lower.context import Context
 from sparray.compiler.lower.scope import Place, Scope
+from sparray.compiler.lower.window import WindowWalker, window_walker
 from sparray.formats.level import LevelView, PositionIterable
 
 __all__ = ["LevelWalker", "ListWalker", "Walker", "walker"]
@@ -42,6 +45,19 @@ class LevelWalker:
     def coordinate(self, position: ir.Expr) -> ir.Expr:
         """Return the coordinate at a position."""
         return self.level.coordinate(self.view, position)
+
+    @property
+    def skips(self) -> bool:
+        """Every position has a coordinate of the loop."""
+        return False
+
+    def hit(self, position: ir.Expr) -> ir.Expr:
+        """Return whether a position has a coordinate of the loop."""
+        return literal(True)
+
+    def key(self, position: ir.Expr) -> ir.Expr:
+        """Return what tells the positions of different coordinates apart."""
+        return self.coordinate(position)
 
     def size(self, ctx: Context) -> ir.Expr:
         """Return the number of positions of the whole level, or of its slice."""
@@ -88,6 +104,19 @@ class ListWalker:
         """Return the coordinate at a place of the list."""
         return ir.Load(self.coordinates, position)
 
+    @property
+    def skips(self) -> bool:
+        """Every position has a coordinate of the loop."""
+        return False
+
+    def hit(self, position: ir.Expr) -> ir.Expr:
+        """Return whether a position has a coordinate of the loop."""
+        return literal(True)
+
+    def key(self, position: ir.Expr) -> ir.Expr:
+        """Return what tells the positions of different coordinates apart."""
+        return self.coordinate(position)
+
     def enter(
         self, scope: Scope, coordinate: ir.Expr, begin: ir.Expr, end: ir.Expr | None
     ) -> Scope:
@@ -95,7 +124,7 @@ class ListWalker:
         return scope.place(self.access, Place(1, coordinate))
 
 
-Walker = LevelWalker | ListWalker
+Walker = LevelWalker | ListWalker | WindowWalker
 
 
 def walker(access: Access, scope: Scope, ctx: Context) -> Walker:
@@ -109,6 +138,10 @@ def walker(access: Access, scope: Scope, ctx: Context) -> Walker:
     end = place.end if place.end is not None else add(place.begin, literal(1))
     bounds = level.positions(view, place.begin, end)
     ctx.builder.emit(*bounds.setup)
+    stored = level_index(ctx.spec(access.tensor), access, place.depth)
+    made = affine(stored)
+    if made is not None:
+        return window_walker(access, stored, made, bounds, place, level, view, ctx)
     first, last = bounds.begin, bounds.end
     if access in ctx.clamped and place.depth == 1:
         lowest, highest = ctx.clamped[access]

@@ -14,7 +14,7 @@ from sparray.compiler.cin.effective import (
 from sparray.compiler.cin.nodes import Access, Forall, Stmt, Where
 from sparray.compiler.index_notation.apply import reduction_identity
 from sparray.compiler.index_notation.simplify import accesses
-from sparray.compiler.levels import level_index, n_levels
+from sparray.compiler.levels import n_levels, walked_index
 from sparray.compiler.loop_ir import nodes as ir
 from sparray.compiler.loop_ir.builder import literal
 from sparray.compiler.loop_ir.dtypes import numpy_dtype
@@ -131,7 +131,8 @@ def _walks(access: Access, scope: Scope, ctx: Context) -> bool:
     spec = ctx.spec(access.tensor)
     for depth in range(place.depth, n_levels(spec)):
         at = scope.place(access, replace(place, depth=depth))
-        if is_walked(access, level_index(spec, access, depth), at, ctx):
+        index = walked_index(spec, access, depth)
+        if index is not None and is_walked(access, index, at, ctx):
             return True
         if not spec.format.levels[depth].full:
             return True

@@ -14,6 +14,7 @@ from sparray.compiler.levels import (
     loop_parts,
     may_miss,
     n_levels,
+    walked_index,
 )
 from sparray.compiler.lower.append import append_groups, located_prefix
 from sparray.compiler.merge_lattice import lattice
@@ -71,7 +72,7 @@ def _walked_at(
     for access in dict.fromkeys(accesses(value)):
         spec = problem.specs[access.tensor]
         for depth in range(n_levels(spec)):
-            if level_index(spec, access, depth) == index and is_walked(
+            if walked_index(spec, access, depth) == index and is_walked(
                 spec, access, depth
             ):
                 walked.append(access)

@@ -17,7 +17,7 @@ from sparray.compiler.hand_schedule import Schedule, WrittenCommand
 from sparray.compiler.index_notation.dtypes import result_dtype, settle_literals
 from sparray.compiler.index_notation.simplify import accesses, simplify_typed
 from sparray.compiler.index_notation.traversal import contains_reduce
-from sparray.compiler.levels import is_walked, level_index, n_levels
+from sparray.compiler.levels import is_walked, n_levels, walked_index
 from sparray.compiler.loop_ir.dtypes import computed_dtype
 from sparray.compiler.problem import Problem
 from sparray.compiler.schedule.accumulate import Accumulate
@@ -240,7 +240,7 @@ class _Making:
         for access in accesses(self.shape.merged):
             spec = self.problem.specs[access.tensor]
             for depth in range(n_levels(spec)):
-                if level_index(spec, access, depth) == loop and is_walked(
+                if walked_index(spec, access, depth) == loop and is_walked(
                     spec, access, depth
                 ):
                     self.fail(

@@ -10,7 +10,7 @@ from sparray.compiler.index_notation.simplify import (
     accesses,
     free_indices,
 )
-from sparray.compiler.levels import is_walked, level_index, n_levels
+from sparray.compiler.levels import is_walked, level_index, n_levels, walked_index
 from sparray.compiler.lower.append import located_prefix
 from sparray.compiler.problem import Problem
 from sparray.compiler.schedule.assemble import Assembly
@@ -142,7 +142,7 @@ def _walks_loops(shape: Shape, loops: Sequence[str], problem: Problem) -> bool:
         if part.row not in loops:
             return False
     return all(
-        level_index(problem.specs[access.tensor], access, depth) in loops
+        walked_index(problem.specs[access.tensor], access, depth) in loops
         for access in found
         for depth in range(n_levels(problem.specs[access.tensor]))
         if is_walked(problem.specs[access.tensor], access, depth)

@@ -9,6 +9,7 @@ from math import prod
 
 from sparray.compiler import names
 from sparray.compiler.identity import cached_by_identity
+from sparray.compiler.index_notation.affine import is_unit_step
 from sparray.compiler.index_notation.nodes import (
     Access,
     Apply,
@@ -17,8 +18,8 @@ from sparray.compiler.index_notation.nodes import (
     Reduce,
 )
 from sparray.compiler.index_notation.simplify import accesses, contains_reduce
-from sparray.compiler.index_notation.traversal import walk
-from sparray.compiler.levels import is_walked, level_index
+from sparray.compiler.index_notation.traversal import free_indices, walk
+from sparray.compiler.levels import is_walked, level_index, walked_index
 from sparray.compiler.loop_ir.operators import operator
 from sparray.compiler.problem import Problem, TensorSpec
 from sparray.compiler.scheduler.assembly import walked_at
@@ -140,7 +141,7 @@ def _branch(expr: Expr, index: str, problem: Problem, statistics: Statistics) ->
     present = [
         part
         for part, child in zip(parts, expr.operands, strict=True)
-        if any(names.whole(index) in access.indices for access in accesses(child))
+        if any(names.whole(index) in free_indices(access) for access in accesses(child))
     ]
     return min(extent, sum(present)) if present else extent
 
@@ -163,18 +164,19 @@ def _stored(
     spec = problem.specs[access.tensor]
     length = extent
     for depth, level in enumerate(spec.format.levels):
-        if level_index(spec, access, depth) != index:
+        if walked_index(spec, access, depth) != index:
             continue
         if not is_walked(spec, access, depth):
             continue
+        share = extent / max(1.0, statistics.extent(level_index(spec, access, depth)))
         if level.branchless or not level.unique:
             # Positions with equal coordinates are one iteration.
             here, above = (
                 _distinct(access, spec, depth + n, statistics) for n in (1, 0)
             )
-            length = min(length, here / max(1.0, above))
+            length = min(length, here / max(1.0, above) * share)
         else:
-            length = min(length, statistics.fibre(access, depth))
+            length = min(length, statistics.fibre(access, depth) * share)
     return length
 
 
@@ -216,7 +218,7 @@ def _merge_steps(
 def _is_walked(access: Access, index: str, problem: Problem) -> bool:
     spec = problem.specs[access.tensor]
     return any(
-        level_index(spec, access, depth) == index and is_walked(spec, access, depth)
+        walked_index(spec, access, depth) == index and is_walked(spec, access, depth)
         for depth in range(len(spec.format.levels))
     )
 
@@ -238,14 +240,14 @@ def nest_cost(
     target = problem.assignment.target
     contiguous = True
     for access in (*accesses(value), target):
-        if names.whole(innermost.index) not in access.indices:
+        if names.whole(innermost.index) not in free_indices(access):
             continue
         spec = problem.specs[access.tensor]
         format = spec.format
         last = level_index(spec, access, len(format.levels) - 1)
         if not isinstance(format.levels[-1], Locatable):
             contiguous = False
-        elif last != innermost.index:
+        elif not is_unit_step(last, innermost.index):
             jumps += 1
             contiguous = False
     leaf = COSTS["vector"] if contiguous else COSTS["leaf"]

@@ -10,6 +10,7 @@ from sparray.compiler.cin.nodes import Sequence as Nests
 from sparray.compiler.cin.nodes import Stmt, Workspace
 from sparray.compiler.cin.rename import renamed
 from sparray.compiler.cin.verify import workspace_names
+from sparray.compiler.index_notation.affine import is_affine
 from sparray.compiler.index_notation.dtypes import (
     accumulated_dtype,
     result_dtype,
@@ -213,6 +214,8 @@ def _check_operands(
     for access in read:
         if len(set(access.indices)) < len(access.indices):
             raise JoinError(f"{name} reads a diagonal of {access.tensor}")
+        if any(map(is_affine, access.indices)):
+            raise JoinError(f"{name} reads {access.tensor} by windows or constants")
     for operand, spec in used:
         if not spec.format.is_sorted or not spec.format.unique:
             raise JoinError(

@@ -4,8 +4,9 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import permutations
 
 from sparray.compiler import names
+from sparray.compiler.index_notation.affine import bases, is_affine
 from sparray.compiler.index_notation.nodes import Access
-from sparray.compiler.levels import is_walked, level_index, n_levels
+from sparray.compiler.levels import is_walked, level_index, n_levels, walked_index
 from sparray.compiler.problem import TensorSpec
 
 __all__ = ["allowed_orders", "constraints", "first_reduction", "violated"]
@@ -26,10 +27,10 @@ def constraints(
     for depth in range(n_levels(spec)):
         if not is_walked(spec, access, depth):
             continue
-        inner = level_index(spec, access, depth)
+        inner = walked_index(spec, access, depth)
         for above in range(depth):
             outer = level_index(spec, access, above)
-            if outer != inner:
+            if inner is not None and outer != inner:
                 pairs.update((loop, inner) for loop in _loops_of(outer, loops))
     return frozenset(pairs)
 
@@ -37,6 +38,8 @@ def constraints(
 def _loops_of(index: str, loops: Collection[str]) -> list[str]:
     if index in loops:
         return [index]
+    if is_affine(index):
+        return [loop for base in bases(index) for loop in _loops_of(base, loops)]
     part = names.derived(index)
     if isinstance(part, names.Block):
         return _loops_of(part.base, loops)

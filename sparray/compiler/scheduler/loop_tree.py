@@ -26,7 +26,7 @@ from sparray.compiler.cin.nodes import Sequence as Statements
 from sparray.compiler.index_notation.nodes import Access, Apply, Expr, Literal
 from sparray.compiler.index_notation.simplify import accesses
 from sparray.compiler.index_notation.traversal import substitute, walk
-from sparray.compiler.levels import is_walked, level_index, n_levels
+from sparray.compiler.levels import is_walked, level_index, n_levels, walked_index
 from sparray.compiler.lower.workspaces import workspaces
 from sparray.compiler.problem import Problem
 from sparray.compiler.schedule.assemble import Assembly
@@ -251,7 +251,7 @@ class _Estimator:
         for access in found:
             spec = self.specs[access.tensor]
             for depth in range(n_levels(spec)):
-                if level_index(spec, access, depth) != index:
+                if walked_index(spec, access, depth) != index:
                     continue
                 if is_walked(spec, access, depth):
                     above = level_index(spec, access, depth - 1) if depth else None
@@ -272,7 +272,7 @@ class _Estimator:
             spec = self.specs[access.tensor]
             width = np.dtype(spec.index_dtype).itemsize
             for depth, level in enumerate(spec.format.levels):
-                if level_index(spec, access, depth) != index:
+                if walked_index(spec, access, depth) != index:
                     continue
                 if is_walked(spec, access, depth):
                     loop.n_bytes += width * loop.iterations * ("crd" in level.roles)

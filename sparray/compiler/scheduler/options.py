@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from itertools import permutations
 
 from sparray.compiler.cin.concretize import merged_value, split_reductions
+from sparray.compiler.index_notation.affine import bases
 from sparray.compiler.index_notation.nodes import Access
 from sparray.compiler.index_notation.simplify import (
     accesses,
@@ -251,7 +252,11 @@ def _orders(problem: Problem) -> Iterator[tuple[str, ...]]:
 
 
 def _places(access: Access, order: Sequence[str]) -> list[int]:
-    return [order.index(index) for index in access.indices]
+    """Return where the coordinates of an access become known in an order of loops."""
+    return [
+        max((order.index(index) for index in bases(coordinate)), default=-1)
+        for coordinate in access.indices
+    ]
 
 
 def _respecified(problem: Problem, specs: Mapping[str, TensorSpec]) -> Problem:

@@ -3,9 +3,10 @@
 from collections.abc import Iterator, Sequence
 
 from sparray.compiler import names
+from sparray.compiler.index_notation.affine import is_affine
 from sparray.compiler.index_notation.nodes import Access
 from sparray.compiler.index_notation.simplify import accesses
-from sparray.compiler.levels import is_bound_above, level_index
+from sparray.compiler.levels import is_known_above, level_index
 from sparray.compiler.problem import Problem
 from sparray.compiler.schedule.assemble import Assembly
 from sparray.compiler.scheduler.assembly import Choice, walked_at
@@ -43,8 +44,8 @@ def takes_any_order(
     for access, depth in _unordered(shape, problem):
         spec = problem.specs[access.tensor]
         index = level_index(spec, access, depth)
-        if is_bound_above(spec, access, depth):
-            # It is searched by halves.
+        if is_known_above(spec, access, depth) or is_affine(index):
+            # It is searched by halves, for a coordinate or for where a window begins.
             return False
         if not spec.format.levels[depth].unique and problem.output.format.unique:
             return False

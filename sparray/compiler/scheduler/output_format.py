@@ -5,12 +5,14 @@ what an expression can leave empty.
 """
 
 from sparray.compiler.cin.concretize import merged_value, split_reductions
+from sparray.compiler.index_notation.affine import bases
 from sparray.compiler.index_notation.nodes import Access, Assignment, Expr
-from sparray.compiler.index_notation.simplify import accesses
+from sparray.compiler.index_notation.simplify import accesses, free_indices
 from sparray.compiler.levels import level_index
 from sparray.compiler.merge_lattice import lattice
 from sparray.compiler.problem import Problem, TensorSpec
 from sparray.compiler.scheduler.assembly import walked_at
+from sparray.compiler.scheduler.temporaries import searched_spec
 from sparray.formats.compressed import Compressed
 from sparray.formats.dense import Dense
 from sparray.formats.format import Format
@@ -49,6 +51,11 @@ def infer_format(
     value, reductions = split_reductions(assignment.value)
     merged = merged_value(value, reductions)
     dense = named_format("dense", ndim)
+    searched = {a.tensor: a for a in accesses(assignment.value)}
+    operands = tuple(
+        (name, searched_spec(searched[name], spec) if name in searched else spec)
+        for name, spec in operands
+    )
     problem = Problem(assignment, operands, TensorSpec(dense, "float64"))
     if ndim == 0:
         return dense
@@ -73,8 +80,28 @@ def infer_format(
 
 
 def _is_full(value: Expr, index: str, problem: Problem) -> bool:
-    walked, points = walked_at(value, index, problem)
-    return bool(points) and (not walked or frozenset() in points)
+    walked, _ = walked_at(value, index, problem)
+    fixed = [
+        access
+        for access in dict.fromkeys(accesses(value))
+        if index in free_indices(access)
+        and access not in walked
+        and _has_constant(access, problem)
+    ]
+    points = lattice(value, [*walked, *fixed], problem.absence)
+    return bool(points) and (not [*walked, *fixed] or frozenset() in points)
+
+
+def _has_constant(access: Access, problem: Problem) -> bool:
+    """Tell whether a sparse operand is read at a constant, where it may hold nothing.
+
+    As a dimension of extent 1 that is broadcast is.
+    """
+    format = problem.specs[access.tensor].format
+    return any(
+        not level.full and not bases(access.indices[part.dimension])
+        for part, level in zip(format.expressions, format.levels, strict=True)
+    )
 
 
 def _may_lack(value: Expr, index: str, problem: Problem) -> bool:
@@ -86,7 +113,7 @@ def _may_lack(value: Expr, index: str, problem: Problem) -> bool:
     for access in dict.fromkeys(accesses(value)):
         format = problem.specs[access.tensor].format
         if any(
-            access.indices[part.dimension] == index and not level.full
+            index in bases(access.indices[part.dimension]) and not level.full
             for part, level in zip(format.expressions, format.levels, strict=True)
         ):
             found.append(access)
@@ -97,12 +124,13 @@ def _is_dense_only(value: Expr, index: str, problem: Problem) -> bool:
     """Tell whether an index has every value whatever sparse operands store.
 
     Here a dense level of a sparse operand counts as sparse: a row of a CSR matrix
-    may be empty.
+    may be empty. So does a dimension that is broadcast.
     """
     sparse = [
         access
         for access in dict.fromkeys(accesses(value))
-        if index in access.indices and not problem.specs[access.tensor].format.is_dense
+        if (index in free_indices(access) or _has_constant(access, problem))
+        and not problem.specs[access.tensor].format.is_dense
     ]
     return not sparse or frozenset() in lattice(value, sparse, problem.absence)
 

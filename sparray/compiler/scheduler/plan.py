@@ -8,6 +8,7 @@ import numpy as np
 from sparray.compiler import names
 from sparray.compiler.index_notation.dtypes import accumulated_dtype, settle_literals
 from sparray.compiler.index_notation.nodes import Access, Assignment
+from sparray.compiler.index_notation.printer import print_access
 from sparray.compiler.index_notation.simplify import (
     accesses,
     free_indices,
@@ -43,17 +44,16 @@ from sparray.compiler.scheduler.steps import (
 )
 from sparray.compiler.scheduler.temporaries import (
     can_assemble,
-    can_search,
     coordinate_list,
     has_blocks,
     is_coordinate_list,
+    searched_spec,
     sorted_spec,
     temporary_format,
     without_blocks,
 )
 from sparray.compiler.scheduler.unsorted import walked_unsorted
 from sparray.compiler.scheduler.ways import Way
-from sparray.formats.format import Format
 from sparray.formats.named import named_format
 
 __all__ = ["plan", "plan_ways"]
@@ -168,7 +168,7 @@ def _arranged(problem: Problem, statistics: Statistics, vector_bytes: int) -> Pl
     bindings = {name: name for name, _ in problem.operands}
     planner = Planner(problem, statistics, vector_bytes, bindings)
     _rewrite(planner)
-    _prepare_diagonals(planner)
+    _prepare_searches(planner)
     _sort_operands(planner)
     return planner
 
@@ -240,29 +240,20 @@ def _rewrite(planner: Planner) -> None:
     planner.problem = replace(problem, assignment=Assignment(target, value))
 
 
-def _prepare_diagonals(planner: Planner) -> None:
-    """Convert operands that are read with a repeated index to levels to be searched."""
-    read = accesses(planner.problem.assignment.value)
-    for name, spec in planner.problem.operands:
-        repeated = any(
-            len(set(access.indices)) < len(access.indices)
-            for access in read
-            if access.tensor == name
-        )
-        if not repeated or can_search(spec.format):
+def _prepare_searches(planner: Planner) -> None:
+    """Convert operands that are read along diagonals or windows to be searched."""
+    for access in accesses(planner.problem.assignment.value):
+        name, spec = access.tensor, planner.problem.specs[access.tensor]
+        wanted = searched_spec(access, spec)
+        if wanted == spec:
             continue
-        levels = named_format(
-            "csr" if spec.format.ndim == 2 else "csf", spec.format.ndim
-        )
-        wanted = replace(
-            spec, format=Format(levels.levels, spec.format.dimension_order)
-        )
         source = planner.bindings[name]
         planner.bindings[name] = converted(planner, source, spec, wanted)
         planner.reasons.append(
             Reason(
                 f"convert {name} to {wanted.format}",
-                "it is read along a diagonal, for which its levels cannot be searched",
+                f"it is read as {print_access(access)}, for which its levels cannot "
+                "be searched",
             )
         )
         planner.problem = _with_spec(planner.problem, name, wanted)

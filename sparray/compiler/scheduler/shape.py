@@ -8,7 +8,7 @@ from sparray.compiler.cin.concretize import merged_value, split_reductions
 from sparray.compiler.identity import cached_by_identity
 from sparray.compiler.index_notation.nodes import Access, Expr
 from sparray.compiler.index_notation.simplify import accesses
-from sparray.compiler.levels import level_index, loop_parts, n_levels
+from sparray.compiler.levels import level_index, loop_parts, may_miss_at_once, n_levels
 from sparray.compiler.lower.append import located_prefix
 from sparray.compiler.problem import Problem
 from sparray.compiler.schedule.assemble import Assembly
@@ -99,6 +99,10 @@ def parallel_index(
     if not order or order[0] in shape.reduced:
         return None
     if isinstance(names.derived(order[0]), names.Diagonal):
+        return None
+    read = accesses(shape.merged)
+    if any(may_miss_at_once(problem.specs[a.tensor], a) for a in read):
+        # There are loops with the operand, and others without it.
         return None
     walked, points = walked_at(shape.merged, order[0], problem)
     output = problem.output

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from sparray.compiler import names
 from sparray.compiler.index_notation.nodes import Access
-from sparray.compiler.index_notation.simplify import accesses
+from sparray.compiler.index_notation.simplify import accesses, free_indices
 from sparray.compiler.problem import Problem, TensorSpec
 
 __all__ = ["Statistics", "assumed_sizes", "assumed_statistics", "bucket"]
@@ -56,7 +56,11 @@ def bucket(size: int) -> int:
 def assumed_statistics(problem: Problem) -> Statistics:
     """Return sizes to decide by where no operand is at hand."""
     found = [problem.assignment.target, *accesses(problem.assignment.value)]
-    extents = {index: _ASSUMED_EXTENT for access in found for index in access.indices}
+    extents = {
+        index: _ASSUMED_EXTENT
+        for access in found
+        for index in (*access.indices, *free_indices(access))
+    }
     positions = {
         access.tensor: _assumed_positions(problem.specs[access.tensor])
         for access in found

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from sparray.compiler.index_notation.affine import is_affine
+from sparray.compiler.index_notation.nodes import Access
 from sparray.compiler.problem import TensorSpec
 from sparray.formats.compressed import Compressed
 from sparray.formats.dense import Dense
@@ -28,6 +30,7 @@ __all__ = [
     "has_blocks",
     "is_coordinate_list",
     "reordered",
+    "searched_spec",
     "slotted_leaf",
     "sorted_spec",
     "temporary_format",
@@ -114,6 +117,22 @@ def can_search(format: Format) -> bool:
     return format.is_plain and all(
         isinstance(level, Locatable | Searchable) for level in format.levels
     )
+
+
+def searched_spec(access: Access, spec: TensorSpec) -> TensorSpec:
+    """Return what an operand has to be so that its access can be followed.
+
+    Levels that are read along a diagonal, or at coordinates that are not an index
+    alone, are searched: for one that is known, or for where a window begins.
+    """
+    repeated = len(set(access.indices)) < len(access.indices)
+    if not repeated and not any(map(is_affine, access.indices)):
+        return spec
+    if can_search(spec.format):
+        return spec
+    ndim = spec.format.ndim
+    levels = named_format("csr" if ndim == 2 else "csf", ndim).levels
+    return replace(spec, format=Format(levels, spec.format.dimension_order))
 
 
 def has_blocks(format: Format) -> bool:

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from sparray.compiler.index_notation.affine import bases, is_unit_step
 from sparray.compiler.index_notation.nodes import Access, Apply, Expr, Reduce
-from sparray.compiler.index_notation.simplify import accesses
+from sparray.compiler.index_notation.simplify import accesses, free_indices
 from sparray.compiler.levels import level_index
 from sparray.compiler.loop_ir.dtypes import computed_dtype
 from sparray.compiler.loop_ir.operators import operator
@@ -62,7 +63,7 @@ def can_tile(index: str, value: Expr, problem: Problem) -> bool:
     for access in (*accesses(value), problem.assignment.target):
         if computed_dtype(problem.specs[access.tensor].dtype) != dtype:
             return False
-        if index in access.indices and not _contiguous(access, index, problem):
+        if index in free_indices(access) and not _contiguous(access, index, problem):
             return False
     return True
 
@@ -75,7 +76,7 @@ def can_reduce_in_vectors(
         return False
     if np.dtype(computed_dtype(problem.output.dtype)).kind != "f":
         return False
-    with_index = [access for access in accesses(value) if index in access.indices]
+    with_index = [a for a in accesses(value) if index in free_indices(a)]
     return bool(with_index) and all(
         _contiguous(access, index, problem) for access in with_index
     )
@@ -84,9 +85,9 @@ def can_reduce_in_vectors(
 def _contiguous(access: Access, index: str, problem: Problem) -> bool:
     spec = problem.specs[access.tensor]
     format = spec.format
-    if access.indices.count(index) != 1:
+    if sum(index in bases(coordinate) for coordinate in access.indices) != 1:
         return False
-    last = level_index(spec, access, len(format.levels) - 1) == index
+    last = is_unit_step(level_index(spec, access, len(format.levels) - 1), index)
     leaf = format.levels[-1]
     return last and isinstance(leaf, Locatable) and leaf.full
 

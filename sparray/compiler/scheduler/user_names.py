@@ -15,9 +15,14 @@ from sparray.compiler.cin.nodes import (
     Tiles,
     Where,
 )
+from sparray.compiler.index_notation.affine import rename_coordinate
 from sparray.compiler.index_notation.parser import parse_assignment
 from sparray.compiler.index_notation.printer import print_access
-from sparray.compiler.index_notation.simplify import accesses, substitute
+from sparray.compiler.index_notation.simplify import (
+    accesses,
+    free_indices,
+    substitute,
+)
 from sparray.compiler.schedule.accumulate import Accumulate
 from sparray.compiler.schedule.assemble import Assemble
 from sparray.compiler.schedule.fuse import Fuse
@@ -137,4 +142,6 @@ class UserNames:
 
     def _access(self, access: Access) -> Access:
         tensor = self.tensors.get(access.tensor, access.tensor).partition("[")[0]
-        return Access(tensor, tuple(map(self.index, access.indices)))
+        users = {i: self.index(i) for i in free_indices(access)}
+        coordinates = (rename_coordinate(i, users) for i in access.indices)
+        return Access(tensor, tuple(coordinates))

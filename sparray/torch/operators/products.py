@@ -139,7 +139,7 @@ def _einsum(equation: Any, *operands: Any) -> Any:
     if not isinstance(equation, str) or "..." in equation:
         return NotImplemented
     one_dtype("einsum", *operands)
-    expression = einsum_expression(equation, len(operands))
+    expression = einsum_expression(equation, operands)
     has_diagonal = any(
         len(set(access.indices)) < len(access.indices)
         and (operands[n].requires_grad or isinstance(operands[n], SparseTensor))
