@@ -147,7 +147,7 @@ class Part:
             format = formats.get(step.target)
             arrays[step.target] = evaluate_expression(expression, given, format)
             return
-        extents = dict(zip(expression.indices, expression.extents(stored), strict=True))
+        extents = dict(zip(expression.sizes, expression.extents(stored), strict=True))
         named = {name: stored[n] for name, n in expression.operands}
         arrays[step.target] = self.plan.run(named, extents)
 

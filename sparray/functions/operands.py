@@ -53,8 +53,8 @@ def stated(
         pairs = operands_by_name(parsed, dict(named))
         given: list[Given] = [as_operand(name, value) for name, value in pairs]
     else:
-        parsed = einsum_expression(expression, len(operands), missing, by_hand, over)
         given = [as_operand(f"operands[{n}]", x) for n, x in enumerate(operands)]
+        parsed = einsum_expression(expression, given, missing, by_hand, over)
     wanted = None
     if format is not None:
         wanted = as_format(format, len(parsed.assignment.target.indices))
