@@ -1,9 +1,9 @@
 """Functions that are traced into one program, which is scheduled and run as a whole."""
 
 import functools
-import types
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
+from types import FunctionType, MethodType
 from typing import Any, overload
 
 import numpy as np
@@ -16,8 +16,8 @@ from sparray.sparse_array import SparseArray
 from sparray.tracing.arguments import as_array
 from sparray.tracing.evaluate import Evaluation, evaluation
 from sparray.tracing.graph import Source, View
-from sparray.tracing.guards import Guard, guards_of, hold
-from sparray.tracing.lazy_array import LazyArray, tracing
+from sparray.tracing.guards import Guard, guards_of, hold, with_lazy_arrays
+from sparray.tracing.lazy_array import LazyArray, lazy, tracing
 from sparray.tracing.structure import flatten, unflatten
 
 __all__ = ["FusedFunction", "fuse"]
@@ -105,7 +105,7 @@ class FusedFunction:
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         """Return the method of an instance."""
-        return self if instance is None else types.MethodType(self, instance)
+        return self if instance is None else MethodType(self, instance)
 
     def explain(self, *args: Any, source: bool = False, **kwargs: Any) -> Explanation:
         """Say how the function would be computed, as `sparray.explain` does.
@@ -157,6 +157,22 @@ class FusedFunction:
     def _trace(self, arguments: "_Arguments") -> _Trace:
         """Run the function on lazy arrays."""
         guards = guards_of(self.traced_function)
+        if guards is not None and isinstance(self.traced_function, FunctionType):
+            strict = with_lazy_arrays(self.traced_function, lazy)
+            try:
+                return self._traced(strict, arguments, guards)
+            except Exception:
+                # It may ask for what an array from around it holds, or be wrong: the
+                # function itself says so.
+                pass
+        return self._traced(self.traced_function, arguments, None)
+
+    def _traced(
+        self,
+        function: Callable[..., Any],
+        arguments: "_Arguments",
+        guards: tuple[Guard, ...] | None,
+    ) -> _Trace:
         names = _leaf_names(self.traced_function, arguments.structure)
         args, kwargs = unflatten(arguments.structure, arguments.lazy_leaves(names))
         noted: set[str] = set()
@@ -165,7 +181,7 @@ class FusedFunction:
         before = tracing.__dict__.get("exact", False)
         tracing.exact = self._missing == "fill"
         try:
-            returned = self.traced_function(*args, **kwargs)
+            returned = function(*args, **kwargs)
         finally:
             active.pop()
             tracing.exact = before

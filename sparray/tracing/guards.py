@@ -11,19 +11,22 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from operator import getitem
-from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
+from types import BuiltinFunctionType, CellType, CodeType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
 
 from sparray.sparse_array import SparseArray
 
-__all__ = ["Guard", "guards_of", "hold"]
+__all__ = ["Guard", "guards_of", "hold", "with_lazy_arrays"]
 
 _MODULES = frozenset({"numpy", "sparray", "math", "operator"})
 """Modules whose functions give the same for the same arguments, but for these parts."""
 _CHANGING = frozenset(
-    {"random", "load", "loadtxt", "genfromtxt", "fromfile", "memmap", "io", "lazy"}
+    {
+        *("random", "load", "loadtxt", "genfromtxt", "fromfile", "memmap", "io"),
+        *("lazy", "num_threads", "geterr", "errstate"),
+    }
 )
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), np.dtype, np.generic)
 _BUILTINS = frozenset(
@@ -34,6 +37,7 @@ _BUILTINS = frozenset(
         *("ValueError", "TypeError", "NotImplementedError", "AssertionError"),
     }
 )
+_ARRAYS = (np.ndarray, SparseArray)
 _READS = ("LOAD_GLOBAL", "LOAD_NAME")
 _ATTRIBUTES = ("LOAD_ATTR", "LOAD_METHOD")
 _WRITES = ("STORE_GLOBAL", "DELETE_GLOBAL", "IMPORT_NAME", "STORE_ATTR", "DELETE_ATTR")
@@ -68,17 +72,61 @@ def hold(guards: "tuple[Guard, ...]") -> bool:
 
 
 def guards_of(function: Callable[..., Any]) -> tuple[Guard, ...] | None:
-    """Return what a function reads, or None if that cannot be told."""
+    """Return what a function reads, or None if that cannot be told.
+
+    Arrays count as known where the function reads them itself: `with_lazy_arrays` shows
+    whether it asks for what they hold.
+    """
     found: list[Guard] = []
     return tuple(found) if _collect(function, found, set()) else None
+
+
+def with_lazy_arrays(
+    function: FunctionType, made: Callable[[Any, str], Any]
+) -> FunctionType:
+    """Return a function that reads arrays from around it as lazy ones.
+
+    Parameters
+    ----------
+    function : function
+        One that has guards.
+    made : callable
+        Makes a lazy array of an array and a name.
+    """
+    code = function.__code__
+    names = dict(function.__globals__)
+    read = {step.argval for c in _codes(code) for step in dis.get_instructions(c)}
+    cells = [
+        CellType(made(cell.cell_contents, name))
+        if isinstance(cell.cell_contents, _ARRAYS)
+        else CellType(cell.cell_contents)
+        for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True)
+    ]
+    copy = FunctionType(
+        code, names, function.__name__, function.__defaults__, tuple(cells)
+    )
+    copy.__kwdefaults__ = function.__kwdefaults__
+    for name, value in function.__globals__.items():
+        if isinstance(value, _ARRAYS) and name in read:
+            names[name] = made(value, name)
+        elif getattr(value, "traced_function", value) is function:
+            names[name] = copy
+    for cell in cells:
+        # A function that is defined inside another one, and calls itself.
+        if getattr(cell.cell_contents, "traced_function", None) is function:
+            cell.cell_contents = copy
+        elif cell.cell_contents is function:
+            cell.cell_contents = copy
+    return copy
 
 
 def _collect(function: Any, found: list[Guard], seen: set[int]) -> bool:
     if id(function) in seen:
         return True
     seen.add(id(function))
-    if not isinstance(function, FunctionType) or hasattr(function, "__wrapped__"):
+    if not isinstance(function, FunctionType) or function.__dict__:
         return False
+    is_first = len(seen) == 1
     found.append(Guard(lambda: function.__code__, function.__code__))
     for read in _readers(function):
         if read is None:
@@ -89,6 +137,8 @@ def _collect(function: Any, found: list[Guard], seen: set[int]) -> bool:
             # A cell that is still empty.
             return False
         found.append(Guard(read, value))
+        if is_first and isinstance(value, _ARRAYS):
+            continue
         if not _is_known(value, found, seen):
             return False
     return True
@@ -134,7 +184,7 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
 
 def _is_known(value: Any, found: list[Guard], seen: set[int]) -> bool:
     """Tell whether a value is of a kind that cannot change unseen."""
-    if isinstance(value, (*_PLAIN, np.ndarray, SparseArray, np.ufunc)):
+    if isinstance(value, (*_PLAIN, np.ufunc)):
         return True
     if isinstance(value, tuple):
         return all(_is_known(one, found, seen) for one in value)
