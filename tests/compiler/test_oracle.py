@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle_check import check_dispatch, check_stages, refusal
 from oracle_problems import random_question
-from random_schedules import scheduled
+from random_schedules import random_product, scheduled
 
 # Random problems that were wrong once.
 FOUND = {
@@ -107,6 +107,27 @@ def test_legal_schedules_by_hand_change_no_result(seed):
     question = scheduled(random_question(seed), seed)
     if question.schedule is not None:
         refusal(question, check_stages)
+
+
+@settings(max_examples=60)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_legal_schedules_of_products_change_no_result(seed):
+    question = scheduled(random_product(seed), seed)
+    assert question.schedule is not None
+    check_stages(question)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(0, 1000, 250))
+def test_legal_schedules_of_products_change_no_result_many(first):
+    names = set()
+    for seed in range(first, first + 250):
+        question = scheduled(random_product(seed), seed)
+        check_stages(question)
+        names |= {str(c).partition("(")[0] for c in question.schedule.commands}
+        names |= {c.arguments[-1] for c in question.schedule.commands}
+    every = "reorder split accumulate tile pack precompute fuse prefetch unroll"
+    assert names >= {*every.split(), "vectorize", "parallelize", "rows", "merge"}
 
 
 @pytest.mark.slow

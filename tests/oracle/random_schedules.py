@@ -13,11 +13,44 @@ from sparray.compiler.index_notation.printer import print_expression
 from sparray.compiler.index_notation.traversal import walk
 from sparray.compiler.schedule.parallelize import CHUNKS
 from sparray.compiler.scheduler.steps import KernelStep
+from sparray.convert import array
 from sparray.errors import DTypeError, ScheduleError, UnsupportedError
+from sparray.expression import assignment_expression
 
-__all__ = ["scheduled"]
+__all__ = ["random_product", "scheduled"]
 
 _PROPOSALS = 8
+_PRODUCTS = {
+    "y[i] = A[i,j] * x[j]": ("csr", "dense"),
+    "y[i] = A[i,j]": ("csr",),
+    "C[i,j] = A[i,k] * B[k,j]": ("csr", "dense"),
+    "C[i,j] = A[i,k] * (B[k,j] * x[k])": ("csr", "dense", "dense"),
+    "C[j,i] = A[k,i] * B[k,j]": ("csc", "dense"),
+    "C[i,j] = X[i,k] * Y[k,j]": ("dense", "dense"),
+    "C[i,j] = A[i,j] * X[i,k] * Y[k,j]": ("csr", "dense", "dense"),
+    "C[i,j] = T[i,k,l] * X[k,j] * Y[l,j]": ("csf", "dense", "dense"),
+    "C[i,j] = A[i,k] * B[k,j] + D[i,j]": ("csr", "dense", "dense"),
+}
+"""Products to which every command applies, which it rarely does to a random one."""
+
+
+def random_product(seed: int) -> Question:
+    """Return a product of small numbers; its extents stand around those of tiles."""
+    rng = np.random.default_rng([seed, 5])
+    text = str(rng.choice(list(_PRODUCTS)))
+    extents = {i: int(rng.choice([0, 1, 2, 4, 5, 9, 17])) for i in "ijkl"}
+    expression = assignment_expression(text)
+    dtype = str(rng.choice(["float64", "float32", "float64", "int32"]))
+    made = []
+    for number, name in enumerate(_PRODUCTS[text]):
+        (access,) = {a for a, n in expression.axes if n == number}
+        shape = tuple(extents[i] for i in access.indices)
+        dense = rng.integers(-3, 4, shape).astype(dtype)
+        if name != "dense":
+            dense *= rng.random(shape) < rng.choice([0.1, 0.5])
+            dense = array(dense, format=name)
+        made.append(dense)
+    return Question(text, tuple(made))
 
 
 def scheduled(question: Question, seed: int) -> Question:
