@@ -1,9 +1,14 @@
 """Schedules by hand: where they begin."""
 
+from functools import lru_cache
+
 from sparray.compiler.hand_schedule import Schedule, parse_schedule
 from sparray.errors import ScheduleError
 
 __all__ = ["Schedule", "as_schedule", "schedule"]
+
+# A warm call is to cost a look-up.
+_parsed = lru_cache(maxsize=1024)(parse_schedule)
 
 
 def schedule(text: str = "") -> Schedule:
@@ -40,7 +45,7 @@ def as_schedule(given: Schedule | str | None) -> Schedule | None:
     if given is None or isinstance(given, Schedule):
         return given
     if isinstance(given, str):
-        return parse_schedule(given)
+        return _parsed(given)
     raise ScheduleError(
         f"schedule: expected a Schedule or text, got {type(given).__name__}"
     )
