@@ -109,7 +109,7 @@ def test_legal_schedules_by_hand_change_no_result(seed):
         refusal(question, check_stages)
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_legal_schedules_of_products_change_no_result(seed):
     question = scheduled(random_product(seed), seed)
