@@ -229,13 +229,19 @@ def nest_cost(
     problem: Problem,
     statistics: Statistics,
 ) -> float:
-    """Return the cost of running an expression's loops in an order."""
+    """Return the cost of running an expression's loops in an order.
+
+    An access that jumps from one innermost iteration to the next costs more than one
+    that does not, unless a sparse operand says where it goes: that is a gather in any
+    layout.
+    """
     loops = estimate_loops(value, order, problem, statistics)
     if not loops:
         return 0.0
     cost = sum(loop.iterations for loop in loops[:-1]) * COSTS["loop"]
     cost += _merge_steps(value, loops, problem, statistics) * COSTS["loop"]
     innermost = loops[-1]
+    gathers = any(_is_walked(a, innermost.index, problem) for a in accesses(value))
     jumps = 0
     target = problem.assignment.target
     contiguous = True
@@ -248,7 +254,7 @@ def nest_cost(
         if not isinstance(format.levels[-1], Locatable):
             contiguous = False
         elif not is_unit_step(last, innermost.index):
-            jumps += 1
+            jumps += not gathers
             contiguous = False
     leaf = COSTS["vector"] if contiguous else COSTS["leaf"]
     return cost + innermost.iterations * (leaf + jumps * COSTS["stride"])

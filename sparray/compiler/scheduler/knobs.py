@@ -3,11 +3,13 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from sparray.compiler import names
 from sparray.compiler.problem import Problem
 from sparray.compiler.schedule.assemble import Assembly
 from sparray.compiler.scheduler.assembly import Choice, walked_at
 from sparray.compiler.scheduler.candidates import Candidate
 from sparray.compiler.scheduler.cost_model import COSTS
+from sparray.compiler.scheduler.loop_order import first_reduction
 from sparray.compiler.scheduler.shape import (
     Shape,
     late_indices,
@@ -81,21 +83,23 @@ def workspace_kinds(
 
     Empty where no loop of the target stands inside the one reduction's.
     """
-    late = late_indices(order, frozenset(shape.reduced))
+    reduced = frozenset(shape.reduced)
+    late = late_indices(order, reduced)
     if len(shape.terms) != 1 or not late:
         return ()
     if choice.way is Assembly.BLOCKS:
         return ("memory",)
-    if choice.way is Assembly.PLACE:
-        return ("memory", "list")[not shape.copies : 1 + (len(late) == 1)]
     if choice.way is Assembly.APPEND:
         return ("list",) if problem.output.format.is_sorted else ("memory",)
     kinds = []
-    if late == [order[-1]] and can_tile(order[-1], shape.merged, problem):
+    in_place = choice.way is Assembly.INSERT
+    if in_place and late == [order[-1]] and can_tile(order[-1], shape.merged, problem):
         kinds.append("registers")
     if shape.copies:
         kinds.append("memory")
-    if len(late) == 1:
+    # A list is over a whole index, none of whose parts stands around the sum.
+    around = names.wholes(order[: first_reduction(order, reduced)])
+    if len(late) == 1 and late[0] not in around:
         kinds.append("list")
     return tuple(kinds)
 

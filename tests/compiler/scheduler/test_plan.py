@@ -158,6 +158,18 @@ def test_a_product_is_placed_as_it_is_computed():
     )
 
 
+def test_a_gather_is_no_reason_to_transpose():
+    tensor = sp.from_coords(
+        np.random.default_rng(0).integers(0, 300, (3, 5000)),
+        np.ones(5000),
+        (300, 300, 300),
+        "csf",
+        duplicates="sum",
+    )
+    (step,) = plan("ijk,kr->ijr", tensor, np.ones((300, 16))).steps
+    assert "unroll(l, 4)" in step.decision.schedule
+
+
 def test_sampled_products_inherit_the_mask():
     made = plan("ij,ik,jk->ij", CSR, DENSE, DENSE)
     (step,) = made.steps
