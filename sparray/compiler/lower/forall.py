@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
+from functools import reduce
 
 from sparray.compiler.cin.effective import (
     effective_value,
@@ -15,6 +16,7 @@ from sparray.compiler.index_notation.simplify import accesses
 from sparray.compiler.loop_ir import nodes as ir
 from sparray.compiler.loop_ir.builder import (
     add,
+    cast,
     equal,
     less,
     literal,
@@ -25,6 +27,7 @@ from sparray.compiler.loop_ir.builder import (
 from sparray.compiler.lower.access import advance, is_walked
 from sparray.compiler.lower.context import Context, extent_of
 from sparray.compiler.lower.coordinates import bind
+from sparray.compiler.lower.galloping import can_gallop, gallop, uneven
 from sparray.compiler.lower.narrowing import narrowed
 from sparray.compiler.lower.prefetch import lower_prefetch
 from sparray.compiler.lower.repeat import repeated_update
@@ -328,12 +331,63 @@ class _Merge:
             with b.loop(self.statement.index, literal(0), extent) as v:
                 self._step(v, positions, ends, heads, extent)
             return
+        if not self._all_present or not can_gallop(self.walkers):
+            self._advance(positions, ends, heads, extent)
+        elif isinstance(self.statement.body, Forall):
+            self._meet(positions, ends, heads, extent)
+        else:
+            # One by one is quicker where none has to move far: no branch is foreseen.
+            with b.branch(uneven(positions, ends, b)):
+                self._meet(positions, ends, heads, extent)
+            with b.otherwise():
+                self._advance(positions, ends, heads, extent)
+
+    def _advance(
+        self,
+        positions: Sequence[ir.Var],
+        ends: Sequence[ir.Var],
+        heads: Sequence[ir.Var],
+        extent: ir.Expr,
+    ) -> None:
+        """Emit the loop in which the smallest coordinate of all is the next one."""
+        b = self.ctx.builder
         with b.loop_while(self._condition(heads, extent)):
             smallest: ir.Expr = heads[0]
             for head in heads[1:]:
                 smallest = minimum(smallest, head)
             v = b.declare(self.statement.index, smallest)
             self._step(v, positions, ends, heads, extent)
+
+    def _meet(
+        self,
+        positions: Sequence[ir.Var],
+        ends: Sequence[ir.Var],
+        heads: Sequence[ir.Var],
+        extent: ir.Expr,
+    ) -> None:
+        """Emit the loop where all walkers must be present: the last one leads."""
+        b = self.ctx.builder
+        with b.loop_while(self._condition(heads, extent)):
+            largest: ir.Expr = heads[0]
+            for head in heads[1:]:
+                largest = ir.Binary("max", largest, head, "int64")
+            v = b.declare(self.statement.index, largest)
+            for w, p, end, head in zip(
+                self.walkers, positions, ends, heads, strict=True
+            ):
+                with b.branch(less(head, v)):
+                    gallop(w, p, end, v, self.ctx)
+                    b.assign(head, extent)
+                    self._read_head(w, p, end, head)
+            after = [add(p, literal(1)) for p in positions]
+            self._cases(0, v, positions, after, heads)
+            for w, p, end, head in zip(
+                self.walkers, positions, ends, heads, strict=True
+            ):
+                with b.branch(equal(head, v)):
+                    b.assign(p, add(p, literal(1)))
+                    b.assign(head, extent)
+                    self._read_head(w, p, end, head)
 
     def _condition(self, heads: Sequence[ir.Var], extent: ir.Expr) -> ir.Expr:
         """Return whether a point is left all of whose walkers have not ended."""
@@ -372,6 +426,15 @@ class _Merge:
                 found = _segment_end(w, p, end, v, self.ctx)
                 b.assign(segment, found)
             after.append(segment)
+        if self._all_present and all(w.unique for w in self.walkers):
+            here = [equal(head, v) for head in heads]
+            with b.branch(reduce(_both, here)):
+                self._body(self.points[0], v, positions, after)
+                self._go_on([literal(1)] * len(here), positions, ends, heads)
+            with b.otherwise():
+                ones = [cast(equal(head, v), "int64") for head in heads]
+                self._go_on(ones, positions, ends, heads)
+            return
         self._cases(0, v, positions, after, heads)
         for w, p, end, head, next_ in zip(
             self.walkers, positions, ends, heads, after, strict=True
@@ -380,6 +443,27 @@ class _Merge:
                 b.assign(p, next_)
                 b.assign(head, extent)
                 self._read_head(w, p, end, head)
+
+    def _go_on(
+        self,
+        steps: Sequence[ir.Expr],
+        positions: Sequence[ir.Var],
+        ends: Sequence[ir.Var],
+        heads: Sequence[ir.Var],
+    ) -> None:
+        """Emit the steps of all walkers, without a branch that has to be foreseen."""
+        b = self.ctx.builder
+        for w, p, end, head, step in zip(
+            self.walkers, positions, ends, heads, steps, strict=True
+        ):
+            b.assign(p, add(p, step))
+            b.assign(head, extent_of(self.statement.index))
+            self._read_head(w, p, end, head)
+
+    @property
+    def _all_present(self) -> bool:
+        """True if there is work only where no walker is absent."""
+        return self.points == (frozenset(w.access for w in self.walkers),)
 
     def _cases(
         self,

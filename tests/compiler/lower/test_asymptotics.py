@@ -79,5 +79,23 @@ def test_an_intersection_ends_with_the_shorter_operand():
     assert iterations("ij,ij->ij", a, b) < 100
 
 
+@pytest.mark.parametrize("format", ["dcsr", "csf", "csr"])
+def test_a_short_operand_gallops_through_a_long_one(format):
+    # The short one's coordinates lie all over the long one's.
+    def work(n):
+        at = np.arange(0, n, n // 8)
+        short = sp.from_coords([0 * at, at], np.ones(len(at)), (1, n), format)
+        long = sp.array(np.ones((1, n)), format=format)
+        return iterations("ij,ij->", short, long)
+
+    assert work(1000) < work(50_000) < 2.5 * work(1000)
+
+
+def test_three_operands_gallop():
+    x = sp.from_coords([[3, 500, 900]], [1.0, 2.0, 3.0], (1000,), "csf")
+    y, z = (sp.array(np.arange(1000.0), format="csf") for _ in range(2))
+    assert iterations("i,i,i->", x, y, z) < 150
+
+
 def test_each_loop_is_counted():
     assert iterations("ij->", diagonal(5, 5, "dcsr")) == 10
