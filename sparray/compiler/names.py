@@ -29,6 +29,7 @@ __all__ = [
     "slice_begin",
     "slice_length",
     "values",
+    "is_operand",
     "whole",
     "wholes",
 ]
@@ -145,6 +146,11 @@ def completed(bound: Collection[str]) -> frozenset[str]:
                 known.add(whole)
                 changed = True
     return frozenset(known)
+
+
+def is_operand(tensor: str) -> bool:
+    """Tell whether a tensor is an operand of the expression, and no temporary."""
+    return tensor[:1].isupper()
 
 
 def whole(index: str) -> str:

@@ -175,12 +175,19 @@ def result_spec(
 
 
 def absence_of(operands: tuple[tuple[str, TensorSpec], ...]) -> Absence:
-    """Return what operands are where they store nothing."""
+    """Return what operands are where they store nothing.
+
+    A sum that was computed first is no scalar that is given: it may be a sum of
+    nothing. So a result's pattern is the same whether its sums are computed first or
+    inside.
+    """
     return Absence(
         {name: spec.dtype for name, spec in operands},
         {name: spec.fill for name, spec in operands if not spec.format.is_dense},
         frozenset(
-            name for name, spec in operands if spec.format.ndim == 0 and not spec.of_row
+            name
+            for name, spec in operands
+            if spec.format.ndim == 0 and not spec.of_row and names.is_operand(name)
         ),
         {name: spec.pattern for name, spec in operands if spec.pattern is not None},
     )

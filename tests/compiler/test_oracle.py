@@ -29,20 +29,26 @@ FOUND = {
     174: "the pattern of a sum through a temporary",
     217: "an operand that is multiplied by 0",
     368: "conversions without end",
+    499: "a scalar temporary beside what is not stored, in a sparse result",
     496: "counting along an unsorted list",
     1189: "a factor that is a sum",
     1368: "a factor that is a sum, sparse result",
     7201: "prefetching the operand that is walked",
+    93066: "the maximum of products of bools, none of which is stored",
+    414127: "a place to prefetch in a level that gives slots",
     50397: "a factor in blocks along an index whose loop stands in a sum",
     205531269097215488: "a sum over a diagonal's columns without its rows",
 }
 FOUND_EVERY_DTYPE = {
+    214: "a scalar temporary beside what is not stored, in a sparse result",
     1493: "the dtype of a product that an absent factor makes 0",
 }
 FOUND_UNORDERED = {
     40172: "an operand in no order beside a workspace in order",
     40613: "an operand in no order in a sum that its fill value adds to",
     41234: "the same, below another one",
+    1265659: "a product with the complex number 1",
+    90594068031398672: "a place to prefetch in a level that gives slots",
 }
 
 
