@@ -21,8 +21,8 @@ from sparray.compiler.lower.append import (
     counts_buffer,
 )
 from sparray.compiler.lower.blocks import BlocksOutput
+from sparray.compiler.lower.body import lower_tested
 from sparray.compiler.lower.context import Context, Output, Phase, parameters
-from sparray.compiler.lower.forall import lower_tested
 from sparray.compiler.lower.merge_path import lower_merge_path
 from sparray.compiler.lower.output import InheritOutput, InsertOutput, PlaceOutput
 from sparray.compiler.lower.parallel import lower_parallel, task

@@ -7,14 +7,14 @@ from sparray.compiler.index_notation.affine import affine
 from sparray.compiler.index_notation.nodes import Access
 from sparray.compiler.levels import level_index
 from sparray.compiler.loop_ir import nodes as ir
-from sparray.compiler.loop_ir.builder import add, literal, minimum
+from sparray.compiler.loop_ir.builder import add, equal, less, literal, minimum
 from sparray.compiler.lower.access import walked_level
 from sparray.compiler.lower.context import Context
 from sparray.compiler.lower.scope import Place, Scope
 from sparray.compiler.lower.window import WindowWalker, window_walker
 from sparray.formats.level import LevelView, PositionIterable
 
-__all__ = ["LevelWalker", "ListWalker", "Walker", "walker"]
+__all__ = ["LevelWalker", "ListWalker", "Walker", "segment_end", "walker"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,3 +153,19 @@ def walker(access: Access, scope: Scope, ctx: Context) -> Walker:
         if other != access and ctx.absence.pattern(other) == ctx.absence.pattern(access)
     )
     return LevelWalker(access, first, last, place, level, view, along)
+
+
+def segment_end(w: Walker, p: ir.Var, end: ir.Expr, v: ir.Expr, ctx: Context) -> ir.Var:
+    """Emit the search for the end of the positions that have coordinate ``v``."""
+    b = ctx.builder
+    if w.skips:
+        # Rounded to the steps of a window, different coordinates are equal.
+        v = b.declare("key", w.key(p))
+    segment = b.declare("segment", add(p, literal(1)))
+    same = b.declare("same", less(segment, end))
+    with b.loop_while(same):
+        b.assign(same, equal(w.key(segment), v))
+        with b.branch(same):
+            b.assign(segment, add(segment, literal(1)))
+            b.assign(same, less(segment, end))
+    return segment
