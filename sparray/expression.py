@@ -15,7 +15,31 @@ if TYPE_CHECKING:
     from sparray.compiler.scheduler.by_hand import ByHand
     from sparray.compiler.scheduler.user_names import UserNames
 
-__all__ = ["Expression", "Shaped", "assignment_expression", "einsum_expression"]
+__all__ = [
+    "Expression",
+    "Shaped",
+    "assignment_expression",
+    "einsum_expression",
+    "mask_kind",
+]
+
+STRUCTURE, COMPLEMENT = "structure", "complement"
+
+
+def mask_kind(mask: object, complement: bool) -> str | None:
+    """Return which coordinates a mask leaves, for the functions that parse.
+
+    Raises
+    ------
+    ExpressionError
+        If there is a complement of no mask.
+    """
+    if mask is None:
+        if complement:
+            raise ExpressionError("complement: expected a mask too, got none")
+        return None
+    return COMPLEMENT if complement else STRUCTURE
+
 
 _roads: dict[object, object] = {}
 
@@ -52,6 +76,10 @@ class Expression:
         What the user demands of the kernel; None leaves all to the scheduler.
     semiring : Semiring or None
         Whose operators the assignment has; None for ordinary sums and products.
+    mask : str or None
+        The tensor at whose stored coordinates the result is computed alone.
+    complement : bool
+        Whether it is computed at all others instead.
     index_names : tuple of (str, str)
         Each canonical index and the user's name of it.
     target : str
@@ -72,6 +100,8 @@ class Expression:
     index_names: tuple[tuple[str, str], ...] = ()
     target: str = names.OUTPUT
     semiring: "Semiring | None" = None
+    mask: str | None = None
+    complement: bool = False
     sources: Mapping[str, str] = field(default_factory=dict)
     road: object = field(default_factory=object)
 
@@ -219,14 +249,16 @@ def einsum_expression(
     missing: str = "zero",
     schedule: "Schedule | None" = None,
     semiring: "Semiring | None" = None,
+    mask: str | None = None,
 ) -> Expression:
     """Return the expression of an einsum string, for operands or a number of them.
 
-    The shapes say what ``...`` stands for; without one the number is enough.
+    The shapes say what ``...`` stands for; without one the number is enough. ``mask``
+    is as `mask_kind` gives it.
     """
     if isinstance(operands, int):
         return _einsum_expression(
-            subscripts, operands, None, missing, schedule, semiring
+            subscripts, operands, None, missing, schedule, semiring, mask
         )
     stretched = None
     if isinstance(subscripts, str) and "..." in subscripts:
@@ -234,7 +266,7 @@ def einsum_expression(
 
         stretched = stretched_dimensions(subscripts, [x.shape for x in operands])
     return _einsum_expression(
-        subscripts, len(operands), stretched, missing, schedule, semiring
+        subscripts, len(operands), stretched, missing, schedule, semiring, mask
     )
 
 
@@ -246,12 +278,13 @@ def _einsum_expression(
     missing: str,
     schedule: "Schedule | None",
     semiring: "Semiring | None",
+    mask: str | None,
 ) -> Expression:
     # Imported when there is something to parse: `import sparray` is to be quick.
     from sparray.compiler.index_notation.einsum import parse_einsum
 
     stated = parse_einsum(subscripts, n_operands, stretched)
-    return _expression(subscripts, stated, missing, schedule, semiring)
+    return _expression(subscripts, stated, missing, schedule, semiring, mask)
 
 
 @lru_cache(maxsize=4096)
@@ -260,11 +293,12 @@ def assignment_expression(
     missing: str = "zero",
     schedule: "Schedule | None" = None,
     semiring: "Semiring | None" = None,
+    mask: str | None = None,
 ) -> Expression:
     """Return the expression of ``"C[i,j] = A[i,k] * B[k,j]"``."""
     from sparray.compiler.index_notation.parser import parse_assignment
 
-    return _expression(text, parse_assignment(text), missing, schedule, semiring)
+    return _expression(text, parse_assignment(text), missing, schedule, semiring, mask)
 
 
 def _expression(
@@ -273,19 +307,25 @@ def _expression(
     missing: str,
     schedule: "Schedule | None",
     semiring: "Semiring | None",
+    mask: str | None,
 ) -> Expression:
     from sparray.compiler.index_notation.canonical import (
         canonicalize,
         separate_accesses,
         symbolize,
     )
+    from sparray.compiler.index_notation.masks import mask_name, masked, refuse_marks
     from sparray.compiler.index_notation.verify import verify
 
     if missing not in ("zero", "fill"):
         raise ExpressionError(f"missing: expected 'zero' or 'fill', got {missing!r}")
-    verify(stated)
+    refuse_marks(stated.value, text)
     if semiring is not None:
         stated = _over_semiring(text, stated, missing, semiring)
+    named = mask_name(stated) if mask is not None else None
+    if named is not None:
+        stated = masked(stated, named, complement=mask == COMPLEMENT)
+    verify(stated)
     renamed, renaming = canonicalize(stated)
     users = {canonical: user for user, canonical in renaming.tensors.items()}
     assignment, reads = separate_accesses(renamed)
@@ -304,7 +344,7 @@ def _expression(
     target = users[names.OUTPUT]
     road: object = object()
     if schedule is None:
-        road = _roads.setdefault((assignment, operands, missing, semiring), road)
+        road = _roads.setdefault((assignment, operands, missing, semiring, mask), road)
     return Expression(
         text,
         assignment,
@@ -315,6 +355,8 @@ def _expression(
         index_names,
         target,
         semiring,
+        named,
+        mask == COMPLEMENT,
         sources,
         road,
     )

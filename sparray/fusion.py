@@ -173,6 +173,9 @@ def fuse_indices(
     zero = all(spec.fill.is_zero for spec in specs.values())
     if (few and not at_once) or not zero or expression.missing != "zero":
         return None
+    if expression.mask is not None:
+        # Places of a mask are not where anything is computed.
+        return None
     absence = absence_of(tuple(specs.items()))
     groups = _groups(expression, found, sparse, absence, 1 if at_once else 2)
     if not groups:

@@ -13,9 +13,10 @@ from sparray.compiler import names
 from sparray.compiler.absence import fill_of
 from sparray.compiler.index_notation.dtypes import result_dtype
 from sparray.compiler.index_notation.exact import without_annihilators
+from sparray.compiler.index_notation.masks import state_outside
 from sparray.compiler.index_notation.nodes import Assignment
 from sparray.compiler.pipeline import CompiledPlan, compile_problem
-from sparray.compiler.problem import Problem, TensorSpec, result_spec
+from sparray.compiler.problem import Problem, TensorSpec, absence_of, result_spec
 from sparray.compiler.scheduler.output_format import infer_format
 from sparray.compiler.scheduler.plan import plan_ways
 from sparray.compiler.scheduler.statistics import Statistics, bucket
@@ -39,6 +40,7 @@ __all__ = [
     "operands_plan",
     "operands_problem",
     "state_problem",
+    "stated_assignment",
     "tuning_key",
 ]
 
@@ -201,12 +203,9 @@ def state_problem(
     check_dtypes(expression, given)
     specs = tuple((name, given[number].spec) for name, number in expression.operands)
     dtypes = {name: spec.dtype for name, spec in specs}
-    assignment = expression.assignment
     try:
+        assignment = stated_assignment(expression, specs)
         dtype = result_dtype(assignment.value, dtypes)
-        if expression.missing == "fill":
-            exact = without_annihilators(assignment.value, dtypes)
-            assignment = Assignment(assignment.target, exact)
     except SparrayError as error:
         raise type(error)(f"{expression.text}: {error}") from error
     if format is None:
@@ -230,6 +229,29 @@ def state_problem(
         {**positions, names.OUTPUT: [1] * format.n_levels},
     )
     return problem, statistics
+
+
+def stated_assignment(
+    expression: Expression, specs: tuple[tuple[str, TensorSpec], ...]
+) -> Assignment:
+    """Return what an expression means for operands of some dtypes and fill values.
+
+    That is what is missing in products, and what the result is outside of a mask.
+    """
+    assignment = expression.assignment
+    if expression.missing == "fill":
+        dtypes = {name: spec.dtype for name, spec in specs}
+        exact = without_annihilators(assignment.value, dtypes)
+        assignment = Assignment(assignment.target, exact)
+    if expression.mask is None:
+        return assignment
+    semiring = expression.semiring
+    return state_outside(
+        assignment,
+        absence_of(specs),
+        (lambda dtype: 0) if semiring is None else semiring.zero_of,
+        complement=expression.complement,
+    )
 
 
 def check_dtypes(expression: Expression, given: Sequence[Described]) -> None:

@@ -12,7 +12,7 @@ from sparray.stored import Operand, Stored
 if TYPE_CHECKING:
     from sparray.compiler.index_notation.semiring import Semiring
 
-__all__ = ["Given", "read_operands"]
+__all__ = ["Given", "mask_operand", "read_operands"]
 
 Given = Operand | npt.NDArray[Any]
 
@@ -37,6 +37,12 @@ def read_operands(expression: Expression, operands: Sequence[Given]) -> Sequence
     return _over_semiring(expression, expression.semiring, operands)
 
 
+def mask_operand(mask: "Operand") -> Stored:
+    """Return a mask: its buffers, and True for each entry whatever its value is."""
+    stored = np.ones(len(mask.values), np.bool_)
+    return Stored(mask.format, mask.shape, mask._levels, stored, np.False_)
+
+
 def _over_semiring(
     expression: Expression, semiring: "Semiring", operands: Sequence[Given]
 ) -> list[Given]:
@@ -44,6 +50,11 @@ def _over_semiring(
     from sparray.compiler.loop_ir.operators import Extreme
 
     given = list(operands)
+    mask = None
+    if expression.mask is not None:
+        at = expression.tensors.index(expression.mask)
+        mask = given.pop(at)
+    tensors = [name for name in expression.tensors if name != expression.mask]
     dtypes = {_dtype(operand) for operand in given}
     if len(dtypes) > 1 and isinstance(semiring.zero, Extreme):
         wanted = np.result_type(*dtypes)
@@ -52,7 +63,7 @@ def _over_semiring(
         if isinstance(operand, np.ndarray) or operand.format.is_dense:
             continue
         if semiring.zero is None:
-            raise refuse_without_zero(expression.text, expression.tensors[number])
+            raise refuse_without_zero(expression.text, tensors[number])
         if operand.fill_value == 0:
             given[number] = Stored(
                 operand.format,
@@ -61,6 +72,8 @@ def _over_semiring(
                 operand.values,
                 semiring.zero_of(operand.values.dtype),
             )
+    if mask is not None:
+        given.insert(at, mask)
     return given
 
 

@@ -6,7 +6,7 @@ values and the expression is simplified by the operators' algebra. Where no oper
 dimensions is left the expression has one value at all such coordinates: no work.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,6 +20,7 @@ from sparray.compiler.index_notation.simplify import (
     simplify_typed,
     substitute,
 )
+from sparray.compiler.index_notation.traversal import marks, with_stored
 from sparray.compiler.loop_ir.dtypes import numpy_dtype
 
 __all__ = ["Absence", "Fill", "fill_of"]
@@ -92,7 +93,12 @@ class Absence:
         return {a: first.setdefault(self.pattern(a), a) for a in found}
 
     def without(
-        self, expr: Expr, missing: Iterable[Access], *, typed: bool = False
+        self,
+        expr: Expr,
+        missing: Iterable[Access],
+        *,
+        typed: bool = False,
+        present: Collection[Access] = (),
     ) -> Expr:
         """Return an expression with some tensors absent, simplified.
 
@@ -105,7 +111,10 @@ class Absence:
         typed : bool
             Whether even zeros have their tensor's dtype. Otherwise the zeros of
             tensors that all have one dtype are weak, so that more can be left out.
+        present : collection of Access
+            The accesses that are known to find one.
         """
+        expr = with_stored(expr, present)
         typed = typed or len(set(self.dtypes.values())) > 1
         if self.patterns:
             gone = {self.pattern(access) for access in missing}
@@ -136,10 +145,17 @@ class Absence:
     def constant(self, expr: Expr) -> Expr | None:
         """Return what an expression is where all that can be absent is.
 
-        None if that is not constant.
+        None if that is not constant. Where a mask says that nothing is computed counts
+        as absent, too.
         """
         missing = [a for a in accesses(expr) if a.tensor in self.fills]
         rest = self.without(expr, missing, typed=True)
+        if self.is_constant(rest):
+            return rest
+        present = marks(expr)
+        if present:
+            missing = [access for access in missing if access not in present]
+            rest = self.without(expr, missing, typed=True, present=present)
         return rest if self.is_constant(rest) else None
 
     def leaves(self, target: str, op: str | None, value: Expr) -> bool:

@@ -20,17 +20,17 @@ from sparray.convert import array
 from sparray.dispatch import evaluate_expression
 from sparray.errors import ExpressionError
 from sparray.execution import PlanRunner
-from sparray.expression import Expression, assignment_expression
+from sparray.expression import Expression, assignment_expression, mask_kind
 from sparray.formats.coordinates import as_dtype
 from sparray.formats.format import Format
 from sparray.formats.named import as_format, named_format
 from sparray.functions.compile_program import ProgramKernel, compile_program
-from sparray.functions.einsum import Operand, as_operand
+from sparray.functions.einsum import Operand, as_operand, with_mask
 from sparray.functions.schedule import Schedule, as_schedule
 from sparray.fusion import Fusion, fuse_indices
-from sparray.planning import operand_specs
+from sparray.planning import operand_specs, stated_assignment
 from sparray.programs import is_program, parsed_program
-from sparray.readings import Given, read_operands
+from sparray.readings import Given, mask_operand, read_operands
 from sparray.results import wrap_result
 from sparray.sparse_array import SparseArray
 from sparray.stored import IndexWidthError, Stored, dense_operand
@@ -60,18 +60,25 @@ class Kernel:
     problem: Problem
     fusion: Fusion | None = None
 
-    def __call__(self, *operands: Any) -> Operand:
+    def __call__(self, *operands: Any, mask: Any = None) -> Operand:
         """Compute the result for operands of the compiled formats and dtypes."""
         formats = dict(self.problem.operands)
-        if len(operands) != len(self.expression.tensors):
+        tensors = self.expression.tensors
+        named = [name for name in tensors if name != self.expression.mask]
+        if len(operands) != len(named) or (mask is None) != (named == [*tensors]):
+            masked = "" if named == [*tensors] else " and a mask"
             raise ExpressionError(
-                f"{self.expression.text}: expected {len(self.expression.tensors)} "
-                f"operands, got {len(operands)}"
+                f"{self.expression.text}: expected {len(named)} operands{masked}, got "
+                f"{len(operands)}{'' if mask is None else ' and a mask'}"
             )
-        made = []
-        for number, value in enumerate(operands):
+        given = with_mask(self.expression, list(operands), mask)
+        made: list[Given] = []
+        for number, value in enumerate(given):
             name = next(n for n, m in self.expression.operands if m == number)
-            operand = as_operand(self.expression.tensors[number], value)
+            if tensors[number] == self.expression.mask:
+                made.append(_mask_fitting(value, formats[name]))
+                continue
+            operand = as_operand(tensors[number], value)
             made.append(_fitting_dtype(operand, formats[name]))
         return wrap_result(self._run(read_operands(self.expression, made)), SparseArray)
 
@@ -142,6 +149,15 @@ def _fitting_dtype(operand: Operand, spec: TensorSpec) -> Operand:
     return _fitting(operand, spec)
 
 
+def _mask_fitting(mask: Given, spec: TensorSpec) -> Given:
+    if isinstance(mask, np.ndarray):
+        return mask
+    made = SparseArray._from_trusted(
+        mask.format, mask.shape, mask._levels, mask.values, np.False_
+    )
+    return mask_operand(made.to_format(spec.format))
+
+
 def _fitting(operand: Operand, spec: TensorSpec) -> Operand:
     if isinstance(operand, np.ndarray):
         if spec.format.is_dense:
@@ -159,6 +175,8 @@ def compile(
     index_dtype: str = "int32",
     schedule: Schedule | str | None = None,
     semiring: Semiring | str | None = None,
+    mask: str | Format | None = None,
+    complement: bool = False,
     **formats: str | Format,
 ) -> Kernel | ProgramKernel:
     """Compile an assignment for operands of given formats, without any operand.
@@ -177,6 +195,10 @@ def compile(
     schedule : Schedule or str, optional
         By hand; see `sparray.schedule`.
     semiring : str or Semiring, optional
+        As for `sparray.einsum`.
+    mask : str or Format, optional
+        The format of a mask, which calls then take as ``mask=``.
+    complement : bool
         As for `sparray.einsum`.
     **formats : str or Format
         The format of each operand (dense where not given), and of the result (inferred
@@ -202,9 +224,9 @@ def compile(
     'reorder(i j).unroll(j, 4).parallelize(i).assemble(insert)'
     """
     if is_program(expression):
-        if schedule is not None or semiring is not None:
+        if not (schedule is semiring is mask is None):
             raise ExpressionError(
-                "schedule, semiring: expected one statement, got several"
+                "schedule, semiring, mask: expected one statement, got several"
             )
         name = as_dtype(dtype).name
         return compile_program(
@@ -219,6 +241,8 @@ def compile(
         index_dtype=index_dtype,
         schedule=schedule,
         semiring=semiring,
+        mask=mask,
+        complement=complement,
         formats=formats,
     )
     runner = PlanRunner(planned.steps)
@@ -254,20 +278,28 @@ def plan_kernel(
     index_dtype: str = "int32",
     schedule: Schedule | str | None = None,
     semiring: Semiring | str | None = None,
+    mask: str | Format | None = None,
+    complement: bool = False,
     formats: Mapping[str, str | Format],
 ) -> PlannedKernel:
     """Return what `compile` would compile for the same arguments."""
     over = as_semiring(semiring)
     parsed = assignment_expression(
-        expression, schedule=as_schedule(schedule), semiring=over
+        expression,
+        schedule=as_schedule(schedule),
+        semiring=over,
+        mask=mask_kind(mask, complement),
     )
     stated = expression.partition("=")[0].partition("[")[0].strip()
-    unknown = [n for n in formats if n not in (*parsed.tensors, stated)]
+    tensors = [tensor for tensor in parsed.tensors if tensor != parsed.mask]
+    unknown = [n for n in formats if n not in (*tensors, stated)]
     if unknown:
         raise ExpressionError(
-            f"{expression}: expected formats of {', '.join(parsed.tensors)} and "
+            f"{expression}: expected formats of {', '.join(tensors)} and "
             f"{stated}, got {', '.join(unknown)}"
         )
+    if parsed.mask is not None and mask is not None:
+        formats = {**formats, parsed.mask: mask}
     name = as_dtype(dtype).name
     reads = {access.tensor: len(access.indices) for access, _ in parsed.axes}
     operands = tuple(
@@ -276,23 +308,24 @@ def plan_kernel(
             _spec(
                 formats.get(parsed.tensors[number]),
                 reads[operand],
-                name,
+                "bool" if parsed.tensors[number] == parsed.mask else name,
                 index_dtype,
-                over,
+                None if parsed.tensors[number] == parsed.mask else over,
             ),
         )
         for operand, number in parsed.operands
     )
-    target = parsed.assignment.target
+    assignment = stated_assignment(parsed, operands)
+    target = assignment.target
     if stated in formats:
         made = as_format(formats[stated], len(target.indices))
     else:
-        made = infer_format(parsed.assignment, operands)
-    dtypes = {operand: name for operand, _ in operands}
-    result = result_dtype(parsed.assignment.value, dtypes)
+        made = infer_format(assignment, operands)
+    dtypes = {operand: spec.dtype for operand, spec in operands}
+    result = result_dtype(assignment.value, dtypes)
     output = _spec(made, len(target.indices), result, index_dtype)
-    output = result_spec(parsed.assignment.value, operands, output)
-    problem = Problem(parsed.assignment, operands, output)
+    output = result_spec(assignment.value, operands, output)
+    problem = Problem(assignment, operands, output)
     vector_bytes = host_target().vector_bytes
     fusion = None
     if parsed.schedule is None:

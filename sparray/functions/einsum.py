@@ -13,6 +13,7 @@ from sparray.expression import (
     Expression,
     assignment_expression,
     einsum_expression,
+    mask_kind,
 )
 from sparray.formats.coordinates import as_dtype
 from sparray.formats.format import Format
@@ -23,7 +24,7 @@ from sparray.programs import (
     output_formats,
     parsed_program,
 )
-from sparray.readings import read_operands
+from sparray.readings import Given, mask_operand, read_operands
 from sparray.results import wrap_result
 from sparray.sparse_array import SparseArray
 
@@ -65,6 +66,8 @@ def einsum(
     missing: Literal["zero", "fill"] = "zero",
     schedule: "Schedule | str | None" = None,
     semiring: "Semiring | str | None" = None,
+    mask: Any = None,
+    complement: bool = False,
 ) -> Operand:
     """Compute an einsum over arrays of any formats as one fused kernel.
 
@@ -87,6 +90,11 @@ def einsum(
         What ``+``, ``*`` and sums mean: ``"min_plus"``, ``"max_plus"``, ``"or_and"``,
         ... What sparse operands with fill value 0 do not store is its zero, the
         identity of its addition.
+    mask : SparseArray, SciPy or torch sparse array, or array-like, optional
+        Computed and stored is what has the coordinates of an entry of the mask,
+        whatever its value is; of a dense mask, of an element that is not zero.
+    complement : bool
+        Whether the coordinates that the mask does not store are meant instead.
 
     Returns
     -------
@@ -115,7 +123,8 @@ def einsum(
     """
     for x in operands:
         if hasattr(x, "__sparray_function__"):
-            said = {"format": format, "schedule": schedule}
+            said = {"format": format, "schedule": schedule, "semiring": semiring}
+            said |= {"mask": mask}
             options = {name: value for name, value in said.items() if value is not None}
             if missing != "zero":
                 options["missing"] = missing
@@ -126,8 +135,9 @@ def einsum(
     by_hand = None if schedule is None else _schedule(schedule)
     over = None if semiring is None else _semiring(semiring)
     given = [as_operand(f"operands[{n}]", value) for n, value in enumerate(operands)]
-    expression = einsum_expression(subscripts, given, missing, by_hand, over)
-    return _evaluated(expression, given, format)
+    kind = mask_kind(mask, complement)
+    expression = einsum_expression(subscripts, given, missing, by_hand, over, kind)
+    return _evaluated(expression, with_mask(expression, given, mask), format)
 
 
 def compute(
@@ -138,6 +148,8 @@ def compute(
     outputs: Sequence[str] | None = None,
     schedule: "Schedule | str | None" = None,
     semiring: "Semiring | str | None" = None,
+    mask: Any = None,
+    complement: bool = False,
     **operands: Any,
 ) -> Operand | tuple[Operand, ...]:
     """Compute an assignment in index notation as one fused kernel; or several of them.
@@ -157,6 +169,8 @@ def compute(
     schedule : Schedule or str, optional
         As for `einsum`.
     semiring : str or Semiring, optional
+        As for `einsum`; of a single statement.
+    mask, complement
         As for `einsum`; of a single statement.
     **operands
         Each tensor that is read and not assigned, by name.
@@ -191,22 +205,46 @@ def compute(
                 "schedule: expected a single statement, whose kernel it is for, got "
                 f"several\n  expression: {expression}\n  schedule:   {by_hand}"
             )
-        if semiring is not None:
+        if semiring is not None or mask is not None:
+            word = "mask" if semiring is None else "semiring"
             raise ExpressionError(
-                "semiring: expected a single statement, got several\n  expression: "
+                f"{word}: expected a single statement, got several\n  expression: "
                 f"{expression}"
             )
         return _compute_program(expression, operands, outputs, format, missing)
     over = None if semiring is None else _semiring(semiring)
-    parsed = assignment_expression(expression, missing, by_hand, over)
+    kind = mask_kind(mask, complement)
+    parsed = assignment_expression(expression, missing, by_hand, over, kind)
     given = [
         as_operand(name, value) for name, value in operands_by_name(parsed, operands)
     ]
-    return _evaluated(parsed, given, format)
+    return _evaluated(parsed, with_mask(parsed, given, mask), format)
+
+
+def with_mask(expression: Expression, given: Sequence[Given], mask: Any) -> list[Given]:
+    """Return an expression's operands with its mask in its place.
+
+    Raises
+    ------
+    ShapeError
+        If the mask has no dimensions.
+    """
+    made = list(given)
+    if expression.mask is None:
+        return made
+    operand = as_operand("mask", mask)
+    if not isinstance(operand, np.ndarray) and operand.format.is_dense:
+        operand = operand.todense()
+    if operand.ndim == 0:
+        raise ShapeError("mask: expected an array of the result's shape, got a number")
+    if isinstance(operand, np.ndarray):
+        operand = array(operand != 0, format="csr" if operand.ndim == 2 else "csf")
+    made.insert(expression.tensors.index(expression.mask), mask_operand(operand))
+    return made
 
 
 def _evaluated(
-    expression: Expression, given: list[Operand], format: str | Format | None
+    expression: Expression, given: Sequence[Given], format: str | Format | None
 ) -> Operand:
     read = read_operands(expression, given)
     stored = evaluate_expression(expression, read, _format(expression, format))
@@ -233,14 +271,15 @@ def operands_by_name(
     expression: Expression, named: dict[str, Any]
 ) -> list[tuple[str, Any]]:
     """Return an assignment's operands in its order, each with its name."""
-    missing = [name for name in expression.tensors if name not in named]
-    unknown = [name for name in named if name not in expression.tensors]
+    tensors = [name for name in expression.tensors if name != expression.mask]
+    missing = [name for name in tensors if name not in named]
+    unknown = [name for name in named if name not in tensors]
     if missing or unknown:
         raise ExpressionError(
             f"{expression.text}: expected the operands "
-            f"{', '.join(expression.tensors)}, got {', '.join(named) or 'none'}"
+            f"{', '.join(tensors)}, got {', '.join(named) or 'none'}"
         )
-    return [(name, named[name]) for name in expression.tensors]
+    return [(name, named[name]) for name in tensors]
 
 
 def _schedule(given: "Schedule | str") -> "Schedule | None":

@@ -20,10 +20,11 @@ from sparray.expression import (
     Expression,
     assignment_expression,
     einsum_expression,
+    mask_kind,
 )
 from sparray.formats.format import Format
 from sparray.formats.named import as_format
-from sparray.functions.einsum import as_operand
+from sparray.functions.einsum import as_operand, with_mask
 from sparray.functions.explained_steps import plan_sections
 from sparray.functions.explanation import Explanation
 from sparray.functions.schedule import Schedule, as_schedule
@@ -49,6 +50,8 @@ def explain(
     missing: Literal["zero", "fill"] = "zero",
     schedule: Schedule | str | None = None,
     semiring: Semiring | str | None = None,
+    mask: Any = None,
+    complement: bool = False,
     outputs: Sequence[str] | None = None,
     **named: Any,
 ) -> Explanation:
@@ -71,6 +74,8 @@ def explain(
     schedule : Schedule or str, optional
         As for `einsum`.
     semiring : str or Semiring, optional
+        As for `einsum`.
+    mask, complement
         As for `einsum`.
     outputs : sequence of str, optional
         As for `compute`.
@@ -109,8 +114,9 @@ def explain(
             raise ScheduleError(
                 "schedule: expected one statement that it is for, got several"
             )
-        if semiring is not None:
-            raise ExpressionError("semiring: expected one statement, got several")
+        if semiring is not None or mask is not None:
+            word = "mask" if semiring is None else "semiring"
+            raise ExpressionError(f"{word}: expected one statement, got several")
         # It explains what is left of a program by this module.
         from sparray.functions.explained_program import explain_program
 
@@ -120,18 +126,19 @@ def explain(
         }
         formats = output_formats(program, format)
         return explain_program(program, arrays, formats, source=source, missing=missing)
+    kind = mask_kind(mask, complement)
     if "=" in expression:
-        parsed = assignment_expression(expression, missing, by_hand, over)
+        parsed = assignment_expression(expression, missing, by_hand, over, kind)
         given = [
             as_operand(name, named[name]) for name in parsed.tensors if name in named
         ]
     else:
         given = [as_operand(f"operands[{n}]", x) for n, x in enumerate(operands)]
-        parsed = einsum_expression(expression, given, missing, by_hand, over)
+        parsed = einsum_expression(expression, given, missing, by_hand, over, kind)
     wanted = None
     if format is not None:
         wanted = as_format(format, len(parsed.assignment.target.indices))
-    return explain_expression(parsed, given, wanted, source)
+    return explain_expression(parsed, with_mask(parsed, given, mask), wanted, source)
 
 
 def explain_expression(

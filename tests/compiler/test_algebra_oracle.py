@@ -4,6 +4,7 @@ import pytest
 from choice_problems import where_question
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from masked_problems import masked_question
 from oracle_check import check_dispatch, check_stages, refusal
 from semiring_problems import semiring_question
 
@@ -26,14 +27,14 @@ def test_compiled_choices():
     assert answers.count(None) > 1
 
 
-@settings(max_examples=30)
+@settings(max_examples=25)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_semirings(seed):
     refusal(semiring_question(seed), check_stages)
 
 
 @pytest.mark.slow
-@settings(max_examples=500)
+@settings(max_examples=300)
 @given(seed=st.integers(0, 2**63 - 1))
 def test_semirings_many(seed):
     refusal(semiring_question(seed), check_stages)
@@ -42,3 +43,25 @@ def test_semirings_many(seed):
 def test_compiled_semirings():
     answers = [refusal(semiring_question(s), check_dispatch) for s in range(300, 302)]
     assert answers.count(None) > 1
+
+
+@settings(max_examples=25)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_masks(seed):
+    refusal(masked_question(seed), check_stages)
+
+
+@pytest.mark.slow
+@settings(max_examples=300)
+@given(seed=st.integers(0, 2**63 - 1))
+def test_masks_many(seed):
+    refusal(masked_question(seed), check_stages)
+
+
+def test_a_number_is_not_what_a_mask_leaves_out():
+    assert refusal(masked_question(86), check_stages) is None
+
+
+def test_compiled_masks():
+    answers = [refusal(masked_question(s), check_dispatch) for s in range(400, 402)]
+    assert answers.count(None) > 0

@@ -91,6 +91,11 @@ class Question:
         return einsum_expression(self.text, operands, self.missing, self.schedule)
 
     @property
+    def stated(self) -> Assignment:
+        """The assignment as dense NumPy evaluates it."""
+        return self.expression.assignment
+
+    @property
     def meaning(self) -> Assignment:
         """The assignment, whose products say what a missing factor does to them."""
         assignment = self.expression.assignment
@@ -216,7 +221,7 @@ def reference(question: Question) -> tuple[np.ndarray, np.ndarray]:
     finite = all(np.isfinite(array).all() for array in wide.values())
     if finite or question.missing == "fill":
         with np.errstate(all="ignore"):
-            plain = evaluate(expression.assignment, arrays, sources=expression.sources)
+            plain = evaluate(question.stated, arrays, sources=expression.sources)
             # Of finite numbers a quotient alone may be NaN, where both are 0.
             same(np.where(plain == plain, plain, expected), expected)
     if not sums_over_nothing(question):

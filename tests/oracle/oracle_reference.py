@@ -88,6 +88,10 @@ class _Reference:
         aligned = [part.aligned(indices) for part in parts]
         row = operator(expr.op)
         result = apply_operator(expr.op, *[value for value, _, _ in aligned])
+        if row.of_stored is not None:
+            # An entry is stored or not, whatever it is.
+            everywhere = np.ones_like(result, bool)
+            return _Answer(result, everywhere, everywhere, indices)
         if row.conditions:
             return _Answer(result, *_chosen(aligned), indices)
         literal, constant = np.array(True), np.array(True)

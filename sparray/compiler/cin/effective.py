@@ -94,7 +94,12 @@ def reads(statement: Stmt) -> frozenset[Access]:
 
 
 @singledispatch
-def restrict(statement: Stmt, missing: Seq[Access], absence: Absence) -> Stmt | None:
+def restrict(
+    statement: Stmt,
+    missing: Seq[Access],
+    absence: Absence,
+    present: Seq[Access] = (),
+) -> Stmt | None:
     """Return what is left of a statement where some operands are absent.
 
     Parameters
@@ -105,6 +110,8 @@ def restrict(statement: Stmt, missing: Seq[Access], absence: Absence) -> Stmt | 
         Operands, or workspaces, that are absent.
     absence : Absence
         What operands and workspaces are where they hold nothing.
+    present : sequence of Access
+        Operands that are known to store an entry.
 
     Returns
     -------
@@ -115,36 +122,56 @@ def restrict(statement: Stmt, missing: Seq[Access], absence: Absence) -> Stmt | 
 
 
 @restrict.register
-def _(statement: Assign, missing: Seq[Access], absence: Absence) -> Stmt | None:
-    value = absence.without(statement.value, missing)
+def _(
+    statement: Assign,
+    missing: Seq[Access],
+    absence: Absence,
+    present: Seq[Access] = (),
+) -> Stmt | None:
+    value = absence.without(statement.value, missing, present=present)
     if absence.leaves(statement.target.tensor, statement.op, value):
         return None
     return Assign(statement.target, value, statement.op)
 
 
 @restrict.register
-def _(statement: Forall, missing: Seq[Access], absence: Absence) -> Stmt | None:
-    body = restrict(statement.body, missing, absence)
+def _(
+    statement: Forall,
+    missing: Seq[Access],
+    absence: Absence,
+    present: Seq[Access] = (),
+) -> Stmt | None:
+    body = restrict(statement.body, missing, absence, present)
     if body is None:
         return None
     return replace(statement, body=body)
 
 
 @restrict.register
-def _(statement: Tiles, missing: Seq[Access], absence: Absence) -> Stmt | None:
-    body = restrict(statement.body, missing, absence)
+def _(
+    statement: Tiles,
+    missing: Seq[Access],
+    absence: Absence,
+    present: Seq[Access] = (),
+) -> Stmt | None:
+    body = restrict(statement.body, missing, absence, present)
     if body is None:
         return None
     return replace(statement, body=body)
 
 
 @restrict.register
-def _(statement: Where, missing: Seq[Access], absence: Absence) -> Stmt | None:
-    producer = restrict(statement.producer, missing, absence)
+def _(
+    statement: Where,
+    missing: Seq[Access],
+    absence: Absence,
+    present: Seq[Access] = (),
+) -> Stmt | None:
+    producer = restrict(statement.producer, missing, absence, present)
     if producer is None:
         gone = target_access(statement.producer)
-        return restrict(statement.consumer, [*missing, gone], absence)
-    consumer = restrict(statement.consumer, missing, absence)
+        return restrict(statement.consumer, [*missing, gone], absence, present)
+    consumer = restrict(statement.consumer, missing, absence, present)
     if consumer is None:
         return None
     if target_access(statement.producer) not in reads(consumer):
@@ -153,8 +180,13 @@ def _(statement: Where, missing: Seq[Access], absence: Absence) -> Stmt | None:
 
 
 @restrict.register
-def _(statement: Sequence, missing: Seq[Access], absence: Absence) -> Stmt | None:
-    parts = [restrict(part, missing, absence) for part in statement.statements]
+def _(
+    statement: Sequence,
+    missing: Seq[Access],
+    absence: Absence,
+    present: Seq[Access] = (),
+) -> Stmt | None:
+    parts = [restrict(part, missing, absence, present) for part in statement.statements]
     left = tuple(part for part in parts if part is not None)
     if len(left) <= 1:
         return left[0] if left else None

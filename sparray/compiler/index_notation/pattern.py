@@ -117,7 +117,8 @@ class _Patterns:
         for combination in itertools.product((False, True), repeat=len(read)):
             pairs = zip(read, combination, strict=True)
             missing = [access for access, stored in pairs if not stored]
-            rest = absence.without(flat, missing)
+            found = [access for access in read if access not in missing]
+            rest = absence.without(flat, missing, present=found)
             if absence.is_constant(rest) if op is None else _is_identity(op, rest):
                 continue
             here = np.ones(full, dtype=bool)

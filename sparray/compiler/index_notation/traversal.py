@@ -1,11 +1,12 @@
 """Walks over expressions of index notation (and CIN right-hand sides)."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import singledispatch
 
 from sparray.compiler.identity import cached_by_identity
 from sparray.compiler.index_notation.affine import bases, rename_coordinate
 from sparray.compiler.index_notation.nodes import Access, Apply, Expr, Literal, Reduce
+from sparray.compiler.loop_ir.operators import operator
 from sparray.errors import InternalError
 
 __all__ = [
@@ -14,10 +15,12 @@ __all__ = [
     "contains_reduce",
     "depth",
     "free_indices",
+    "marks",
     "rename_indices",
     "replace_children",
     "substitute",
     "walk",
+    "with_stored",
 ]
 
 
@@ -143,4 +146,38 @@ def substitute(expr: Expr, mapping: Mapping[Access, Expr]) -> Expr:
         return mapping.get(expr, expr)
     return replace_children(
         expr, tuple(substitute(child, mapping) for child in children(expr))
+    )
+
+
+def marks(expr: Expr) -> tuple[Access, ...]:
+    """Return the accesses that are asked whether they store an entry."""
+    return tuple(
+        dict.fromkeys(
+            node.operands[0]
+            for node in walk(expr)
+            if isinstance(node, Apply)
+            and operator(node.op).of_stored is not None
+            and isinstance(node.operands[0], Access)
+        )
+    )
+
+
+def with_stored(expr: Expr, present: Collection[Access]) -> Expr:
+    """Return the expression where accesses are known to store an entry.
+
+    Parameters
+    ----------
+    expr : Expr
+        Any expression.
+    present : collection of Access
+        The accesses that store one.
+    """
+    if not present:
+        return expr
+    if isinstance(expr, Apply) and expr.operands[0] in present:
+        value = operator(expr.op).of_stored
+        if value is not None:
+            return Literal(value)
+    return replace_children(
+        expr, tuple(with_stored(child, present) for child in children(expr))
     )

@@ -102,6 +102,9 @@ class Operator:
     conditions : int
         How many of the operands, the first ones, are asked for their truth alone, so
         that their dtype is not part of the result's.
+    of_stored : object
+        The operator's value wherever its operand stores an entry, whatever that is;
+        None where it depends on the entry.
     definition : callable or None
         Of an operator that is not in the table: what it is computed as, an expression
         of index notation in the scalars ``x`` and ``y``, given their dtype.
@@ -122,12 +125,18 @@ class Operator:
     repeated: str | None = None
     idempotent: bool = False
     conditions: int = 0
+    of_stored: Any = None
     definition: Callable[[str], Any] | None = None
 
 
 def _relu(x: Any) -> Any:
     # NaN stays NaN, as in np.maximum and torch.relu.
     return np.maximum(x, np.zeros((), dtype=np.asarray(x).dtype))
+
+
+def _is_stored(x: Any) -> Any:
+    # Operands that are asked for it are True where they store an entry.
+    return np.not_equal(x, 0)
 
 
 def _round(x: Any) -> Any:
@@ -179,6 +188,7 @@ _ROWS = (
     Operator("logaddexp", 2, None, 0, np.logaddexp, **_FLOAT),
     Operator("copysign", 2, None, 0, np.copysign, **_FLOAT),
     Operator("nextafter", 2, None, 0, np.nextafter, **_FLOAT),
+    Operator("stored", 1, None, 0, _is_stored, **_BOOL, of_stored=True),
     Operator("where", 3, None, 0, np.where, conditions=1),
     Operator("neg", 1, "-", 30, np.negative),
     Operator("not", 1, "~", 30, np.logical_not, **_BOOL),

@@ -1,13 +1,16 @@
 """Lower the body of a loop once a coordinate of its index is known."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from sparray.compiler.cin.effective import (
+    effective_value,
     reads,
     restrict,
 )
 from sparray.compiler.cin.nodes import Access, Stmt
+from sparray.compiler.index_notation.traversal import marks
+from sparray.compiler.levels import n_levels
 from sparray.compiler.loop_ir import nodes as ir
 from sparray.compiler.lower.access import advance
 from sparray.compiler.lower.context import Context
@@ -33,8 +36,29 @@ def lower_body(
 def _lower_bound(index: str, body: Stmt, scope: Scope, ctx: Context) -> None:
     scope = advance(scope, ctx)
     tests, scope = scope.tests, replace(scope, tests=())
+    known = _settled(body, scope, ctx, [access for access, _ in tests])
+    if known is None:
+        return
     for surrounded in ctx.output.bound(index, scope, ctx):
-        lower_tested(body, tests, surrounded, ctx, lower_statement)
+        lower_tested(known, tests, surrounded, ctx, lower_statement)
+
+
+def _settled(
+    body: Stmt, scope: Scope, ctx: Context, unsure: Sequence[Access]
+) -> Stmt | None:
+    """Return what is left of a body where masks are known to store an entry.
+
+    Those are followed to their last level, and not among those that are yet to be
+    tested. None if nothing is left.
+    """
+    present = [
+        access
+        for access in marks(effective_value(body))
+        if access not in unsure
+        and access in scope.places
+        and scope.places[access].depth == n_levels(ctx.spec(access.tensor))
+    ]
+    return restrict(body, (), ctx.absence, present) if present else body
 
 
 def lower_tested(
@@ -55,7 +79,9 @@ def lower_tested(
     with ctx.builder.branch(found):
         below = advance(scope, ctx, access)
         tests, below = (*others, *below.tests), replace(below, tests=())
-        lower_tested(body, tests, below, ctx, lower)
+        known = _settled(body, below, ctx, [other for other, _ in tests])
+        if known is not None:
+            lower_tested(known, tests, below, ctx, lower)
     without = restrict(body, [access], ctx.absence)
     if without is None:
         return

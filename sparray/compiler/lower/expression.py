@@ -79,6 +79,9 @@ def _(expr: Literal, scope: Scope, ctx: Context) -> ir.Expr:
 
 @lower_expression.register
 def _(expr: Apply, scope: Scope, ctx: Context) -> ir.Expr:
+    if operator(expr.op).of_stored is not None:
+        # What is not stored has been replaced where it was found to be absent.
+        return _constant(Literal(operator(expr.op).of_stored))
     operands = [lower_expression(operand, scope, ctx) for operand in expr.operands]
     if operator(expr.op).definition is not None:
         # Its parameters may occur more than once.

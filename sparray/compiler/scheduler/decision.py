@@ -11,6 +11,7 @@ from sparray.compiler.cin.verify import written
 from sparray.compiler.index_notation.dtypes import accumulated_dtype
 from sparray.compiler.index_notation.nodes import Expr
 from sparray.compiler.index_notation.simplify import accesses
+from sparray.compiler.index_notation.traversal import marks
 from sparray.compiler.levels import level_index, may_miss
 from sparray.compiler.loop_ir.dtypes import computed_dtype
 from sparray.compiler.lower.append import located_prefix
@@ -344,6 +345,9 @@ def needs_zero(
         return holes or not format.is_plain or format.batch_ndim > 0
     if choice.way is not Assembly.INSERT:
         return False
+    if marks(shape.merged):
+        # Nothing is written where a mask is or, for a complement, where it is not.
+        return True
     if late and not tiled:
         return True
     # Every value is written if there is work even where all operands that the

@@ -13,6 +13,7 @@ from sparray.compiler.index_notation.simplify import (
     free_indices,
     substitute,
 )
+from sparray.compiler.index_notation.traversal import marks
 from sparray.compiler.problem import Problem, TensorSpec, result_spec
 from sparray.compiler.scheduler.by_hand import ByHand
 from sparray.compiler.scheduler.candidates import best_candidate
@@ -191,9 +192,12 @@ def _may_split(
     """Tell whether each reduction can be an array of its own.
 
     A temporary without dimensions cannot say that nothing was added up, on which the
-    pattern of a sparse result may depend.
+    pattern of a sparse result may depend. Nor may it be part of what a mask lets
+    through: it would pass for the constant that the result is elsewhere.
     """
     if not reductions or isinstance(value, Access):
+        return False
+    if marks(value) and not all(free_indices(item.reduce) for item in reductions):
         return False
     return problem.output.format.is_dense or not any(
         not free_indices(item.reduce)
