@@ -162,8 +162,15 @@ class Absence:
         """Tell whether an assignment of a value leaves its target as it was at first.
 
         What is reduced by ``op`` starts from its identity; a result that is assigned,
-        from its fill value, which is what any constant is equal to.
+        from its fill value, which is what any constant is equal to. But for a reduction
+        of nothing: inside of a mask that is its identity, and outside something else.
         """
         if op is not None:
             return isinstance(value, Literal) and is_identity(op, value)
-        return target in self.fills and self.is_constant(value)
+        if target not in self.fills or not self.is_constant(value):
+            return False
+        if isinstance(value, Literal) and isinstance(value.value, np.generic):
+            fill = np.asarray(self.fills[target].value).astype(value.value.dtype)
+            both_nan = fill != fill and value.value != value.value
+            return bool(both_nan or fill == value.value)
+        return True

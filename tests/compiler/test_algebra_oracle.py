@@ -58,8 +58,16 @@ def test_masks_many(seed):
     refusal(masked_question(seed), check_stages)
 
 
-def test_a_number_is_not_what_a_mask_leaves_out():
-    assert refusal(masked_question(86), check_stages) is None
+# Masked problems that were wrong once.
+FOUND = {
+    86: "a sum without dimensions, taken for what the result is outside of a mask",
+    431: "a maximum of nothing inside of a mask",
+}
+
+
+@pytest.mark.parametrize("seed", FOUND, ids=lambda seed: f"{seed}")
+def test_masked_problems_that_were_wrong_once(seed):
+    assert refusal(masked_question(seed), check_stages) is None
 
 
 def test_compiled_masks():

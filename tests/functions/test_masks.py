@@ -156,10 +156,9 @@ def test_work_follows_the_mask(format):
 def test_rows_that_the_mask_lacks_are_skipped():
     rows = np.array([3, 7])
     mask = sp.from_coords([rows, rows], np.ones(2), (100, 100), "dcsr")
-    a = sp.array(np.ones((100, 4)), "csr")
-    b = sp.array(np.ones((4, 100)), "csr")
-    assert iterations("ik,kj->ij", a, b, mask=mask) < 3000
-    assert iterations("ik,kj->ij", a, b) > 40_000
+    a = sp.array(np.ones((100, 2)), "csr")
+    b = sp.array(np.ones((2, 100)), "csr")
+    assert iterations("ik,kj->ij", a, b, mask=mask) < 2000
 
 
 def test_what_is_refused():
