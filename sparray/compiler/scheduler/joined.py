@@ -33,7 +33,7 @@ from sparray.compiler.scheduler.nested import inner_reduction
 from sparray.compiler.scheduler.output_format import infer_format
 from sparray.compiler.scheduler.shape import shape_of
 from sparray.compiler.scheduler.statistics import Statistics
-from sparray.errors import UnsupportedError
+from sparray.errors import ScheduleError, UnsupportedError
 from sparray.formats.format import Format
 from sparray.formats.level import Locatable, PositionIterable
 from sparray.formats.named import named_format
@@ -340,10 +340,15 @@ def _joined(
     own = ".".join(map(str, decision.commands))
     join = Join(joiner.outer, tuple(joiner.workspaces), (*schedules, own))
     separate = Nests(tuple(joiner.nests))
+    try:
+        joined = join.apply(separate)
+    except ScheduleError as error:
+        # The result is made of several reductions, each with loops of its own.
+        raise JoinError(f"there are several loops over {joiner.outer}") from error
     whole = _whole_problem(joiner, problem, operands)
     return Decision(
         whole,
-        (separate, join.apply(separate)),
+        (separate, joined),
         (join,),
         decision.assemble,
         tuple(loop for made in joiner.decisions for loop in made.loops),

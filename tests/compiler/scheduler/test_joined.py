@@ -149,6 +149,11 @@ def test_what_holds_a_temporary(text, formats, kinds):
         ),
         ("T[i] = x[i] * x[i]; y[i] = T[i]", {}, "the result is a copy"),
         (
+            "T[i] = x[i] * x[i]; s = sum(i, T[i] * x[i]) + sum(i, T[i])",
+            {},
+            "several loops over i",
+        ),
+        (
             "T[i,j] = alpha + A[i,j]; y[i] = sum(j, T[i,j] * T[i,j])",
             {"A": "csr"},
             "depends on scalars",
