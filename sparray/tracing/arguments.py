@@ -4,10 +4,11 @@ from typing import Any
 
 import numpy as np
 
+from sparray.errors import ShapeError
 from sparray.functions.einsum import Operand, as_operand
 from sparray.tracing.refusal import refusal
 
-__all__ = ["as_array", "is_full", "refuse_options", "torch_words"]
+__all__ = ["as_array", "filled_keys", "is_full", "refuse_options", "torch_words"]
 
 
 def as_array(argument: str, value: Any) -> Operand:
@@ -21,6 +22,37 @@ def as_array(argument: str, value: Any) -> Operand:
         if str(getattr(value, "layout", "")) == "torch.strided":
             return np.asarray(value)
     return as_operand(argument, value)
+
+
+def filled_keys(key: Any, ndim: int) -> list[Any]:
+    """Return what a subscript has for each dimension, and None for new ones."""
+    keys = list(key) if isinstance(key, tuple) else [key]
+    made: list[Any] = []
+    for one in keys:
+        if isinstance(one, int | np.integer) and not isinstance(one, bool):
+            made.append(int(one))
+        elif one is None or one is Ellipsis or _is_plain_slice(one):
+            made.append(one)
+        else:
+            raise refusal(
+                f"[{type(one).__name__}]",
+                "expected integers, slices of integers, None and ...",
+            )
+    given = sum(one is not None and one is not Ellipsis for one in made)
+    if given > ndim or sum(one is Ellipsis for one in made) > 1:
+        raise ShapeError(f"[...]: expected up to {ndim} coordinates, got {given}")
+    if not any(one is Ellipsis for one in made):
+        made.append(Ellipsis)
+    place = next(n for n, one in enumerate(made) if one is Ellipsis)
+    made[place : place + 1] = [slice(None)] * (ndim - given)
+    return made
+
+
+def _is_plain_slice(key: Any) -> bool:
+    if not isinstance(key, slice):
+        return False
+    parts = (key.start, key.stop, key.step)
+    return key.step != 0 and all(part is None or type(part) is int for part in parts)
 
 
 def is_full(key: Any) -> bool:

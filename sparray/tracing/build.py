@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from sparray.compiler.index_notation.affine import bases, rename_coordinate
 from sparray.compiler.index_notation.grammar import CONSTANTS, is_function
 from sparray.compiler.index_notation.inline import inline_temporaries
 from sparray.compiler.index_notation.nodes import (
@@ -164,14 +165,16 @@ def _fresh(hint: str, taken: set[str]) -> str:
 
 def _indices(expr: Expr) -> Iterator[str]:
     if isinstance(expr, Access | Reduce):
-        yield from expr.indices
+        # A coordinate may be a window, or a constant.
+        yield from (index for text in expr.indices for index in bases(text))
     for child in children(expr):
         yield from _indices(child)
 
 
 def _renamed(expr: Expr, names: dict[str, str], indices: dict[str, str]) -> Expr:
     if isinstance(expr, Access):
-        return Access(names[expr.tensor], tuple(indices[i] for i in expr.indices))
+        coordinates = tuple(rename_coordinate(x, indices) for x in expr.indices)
+        return Access(names[expr.tensor], coordinates)
     below: Any = tuple(_renamed(child, names, indices) for child in children(expr))
     if isinstance(expr, Reduce):
         return Reduce(expr.op, tuple(indices[i] for i in expr.indices), below[0])

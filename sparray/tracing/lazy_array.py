@@ -9,7 +9,13 @@ import numpy.typing as npt
 
 from sparray.errors import DTypeError, ShapeError
 from sparray.tracing import operations
-from sparray.tracing.arguments import as_array, is_full, refuse_options, torch_words
+from sparray.tracing.arguments import (
+    as_array,
+    filled_keys,
+    is_full,
+    refuse_options,
+    torch_words,
+)
 from sparray.tracing.graph import Source, View
 from sparray.tracing.refusal import refusal
 
@@ -89,8 +95,7 @@ class LazyArray:
     @property
     def shape(self) -> tuple[int, ...]:
         """Extent of each dimension."""
-        for noted in getattr(tracing, "active", ()):
-            noted.add("shape")
+        note_shape()
         return self._view.shape
 
     @property
@@ -271,23 +276,17 @@ class LazyArray:
         return self._truth()._reduce("and", axis, keepdims)
 
     def __getitem__(self, key: Any) -> "LazyArray":
-        """Return the array with new dimensions: ``x[:, None]``."""
-        keys = key if isinstance(key, tuple) else (key,)
-        if any(k is not None and k is not Ellipsis and not is_full(k) for k in keys):
-            raise refusal(
-                f"[{', '.join(map(repr, keys))}]",
-                "expected None, ... and full slices; take elements before the array "
-                "is traced, or of the result",
-            )
-        sliced = sum(is_full(k) for k in keys)
-        if keys.count(Ellipsis) > 1 or sliced > self.ndim:
-            raise ShapeError(f"[...]: expected up to {self.ndim} slices, got {keys}")
-        places, at = [], 0
-        for k in keys:
-            if k is None:
-                places.append(at)
-            at += self.ndim - sliced if k is Ellipsis else 1
-        return LazyArray(operations.expand(self._view, places))
+        """Return elements by integers and slices, and new dimensions for None."""
+        keys = filled_keys(key, self.ndim)
+        taken = [k for k in keys if k is not None]
+        view = self._view
+        if not all(map(is_full, taken)):
+            # What extents the result has depends on those that there are.
+            note_shape()
+            view = operations.take(view, taken)
+        left = [k for k in keys if not isinstance(k, int)]
+        places = [n for n, k in enumerate(left) if k is None]
+        return LazyArray(operations.expand(view, places))
 
     def __matmul__(self, other: Any) -> Any:
         return _matmul(self, other)
@@ -405,6 +404,12 @@ class LazyArray:
         if len(set(axes)) < len(axes):
             raise ShapeError(f"axis: expected each axis once, got {axis}")
         return axes
+
+
+def note_shape() -> None:
+    """Note that traced code depends on the shapes of its arguments."""
+    for noted in getattr(tracing, "active", ()):
+        noted.add("shape")
 
 
 def lazy(array: Any, name: str = "") -> LazyArray:

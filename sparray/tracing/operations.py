@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from sparray.compiler.index_notation.affine import window_text
 from sparray.compiler.index_notation.apply import apply_operator
 from sparray.compiler.index_notation.einsum import parse_einsum
 from sparray.compiler.index_notation.nodes import (
@@ -16,7 +17,7 @@ from sparray.compiler.index_notation.nodes import (
 )
 from sparray.compiler.index_notation.traversal import children
 from sparray.compiler.loop_ir.dtypes import weakly_promoted
-from sparray.errors import DTypeError, ShapeError
+from sparray.errors import CoordinateError, DTypeError, ShapeError
 from sparray.tracing.choices import kept_choice, stated_choice
 from sparray.tracing.graph import Computed, Source, View, Writer
 
@@ -30,6 +31,7 @@ __all__ = [
     "matmul",
     "reduce",
     "squeeze",
+    "take",
     "transpose",
 ]
 
@@ -208,6 +210,34 @@ def expand(view: View, places: Sequence[int]) -> View:
 def squeeze(view: View, axes: Sequence[int]) -> View:
     """Return a view without dimensions of extent 1."""
     return View(view.tensor, tuple(d for n, d in enumerate(view.dims) if n not in axes))
+
+
+def take(view: View, keys: Sequence[int | slice]) -> View:
+    """Return elements of a view: a coordinate, or a slice, for each dimension."""
+    writer = Writer()
+    coordinates: list[str | None] = []
+    kept: list[str | None] = []
+    shape: list[int] = []
+    for dim, extent, key in zip(view.dims, view.shape, keys, strict=True):
+        if isinstance(key, int):
+            if not -extent <= key < extent:
+                raise CoordinateError(
+                    f"[{key}]: expected a coordinate of extent {extent}, got {key}"
+                )
+            coordinates.append(None if dim is None else str(key))
+            continue
+        length = len(range(*key.indices(extent)))
+        if dim is None and length == 0:
+            raise ShapeError(f"[{key}]: expected an element of extent 1, got none")
+        index = None if dim is None else writer.index()
+        kept.append(index)
+        shape.append(length)
+        if index is None or key == slice(None):
+            coordinates.append(index)
+        else:
+            coordinates.append(window_text(index, (key.start, key.stop, key.step)))
+    value = writer.access(view, coordinates)
+    return writer.made(value, kept, shape, view.tensor.dtype)
 
 
 def matmul(left: View, right: View) -> View:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from sparray.compiler.index_notation.affine import bases
 from sparray.compiler.index_notation.dtypes import result_dtype
 from sparray.compiler.index_notation.nodes import Apply, Assignment, Expr, Reduce
 from sparray.compiler.index_notation.program import Program
@@ -61,4 +62,5 @@ def _settled(expr: Expr, known: Known, dtypes: DTypes) -> Expr:
 
 
 def _indices(expr: Expr) -> set[str]:
-    return {index for access in accesses(expr) for index in access.indices}
+    texts = [text for access in accesses(expr) for text in access.indices]
+    return {index for text in texts for index in bases(text)}
