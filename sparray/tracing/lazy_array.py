@@ -1,7 +1,7 @@
 """An array that is computed later: operations on it build an expression."""
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from sparray.tracing.arguments import (
     torch_words,
 )
 from sparray.tracing.graph import Source, View
+from sparray.tracing.python_operators import NO_VALUES, install
 from sparray.tracing.refusal import refusal
 
 if TYPE_CHECKING:
@@ -25,33 +26,6 @@ if TYPE_CHECKING:
     from sparray.functions.explanation import Explanation
 
 __all__ = ["LazyArray", "as_view", "lazy", "tracing"]
-
-_COMPUTE = (
-    "expected code that does not depend on values, which are not known when it is "
-    "traced; call .compute() first, outside of a fused function"
-)
-_BINARY = {
-    "add": "add",
-    "sub": "sub",
-    "mul": "mul",
-    "truediv": "div",
-    "floordiv": "floor_divide",
-    "mod": "remainder",
-    "pow": "pow",
-    "and": "bitwise_and",
-    "or": "bitwise_or",
-    "xor": "bitwise_xor",
-    "lshift": "left_shift",
-    "rshift": "right_shift",
-}
-_COMPARED = ("lt", "le", "gt", "ge", "eq", "ne")
-_UNARY = {
-    "neg": "neg",
-    "pos": "positive",
-    "abs": "abs",
-    "invert": "bitwise_invert",
-}
-_VALUES = ("bool", "float", "int", "complex", "index", "iter", "contains")
 
 # `active`: the sets that note whether traced code asked for an extent, innermost last;
 # `exact`: whether that code means `missing="fill"`.
@@ -300,7 +274,7 @@ class LazyArray:
         return self.shape[0]
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
-        raise refusal("np.asarray", _COMPUTE)
+        raise refusal("np.asarray", NO_VALUES)
 
     def __setitem__(self, key: Any, value: Any) -> None:
         raise refusal("[...] =", "expected code that changes no array in place")
@@ -473,30 +447,4 @@ def _matmul(left: Any, right: Any) -> Any:
     return LazyArray(operations.matmul(a, b))
 
 
-def _operator(op: str, reflected: bool) -> Callable[[Any, Any], Any]:
-    def method(self: Any, other: Any) -> Any:
-        return applied(op, other, self) if reflected else applied(op, self, other)
-
-    return method
-
-
-def _prefix(op: str) -> Callable[[Any], Any]:
-    return lambda self: applied(op, self)
-
-
-def _valued(name: str) -> Callable[..., Any]:
-    def method(self: Any, *args: Any) -> Any:
-        raise refusal(f"{name} of a lazy array", _COMPUTE)
-
-    return method
-
-
-for _name, _op in _BINARY.items():
-    setattr(LazyArray, f"__{_name}__", _operator(_op, False))
-    setattr(LazyArray, f"__r{_name}__", _operator(_op, True))
-for _name in _COMPARED:
-    setattr(LazyArray, f"__{_name}__", _operator(_name, False))
-for _name, _op in _UNARY.items():
-    setattr(LazyArray, f"__{_name}__", _prefix(_op))
-for _name in _VALUES:
-    setattr(LazyArray, f"__{_name}__", _valued(_name))
+install(LazyArray, applied)
