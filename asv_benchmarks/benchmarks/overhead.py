@@ -5,14 +5,39 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from typing import Any
 
 import torch
 
-from .inputs import dense, scipy_csr, torch_csr, uniform_csr, use_threads
+from sparray import dispatch
+from sparray.expression import assignment_expression, einsum_expression
+from sparray.planning import operands_plan
+
+from .inputs import (
+    dense,
+    random_tensor,
+    scipy_csr,
+    torch_csr,
+    uniform_csr,
+    use_threads,
+)
 from .interleave import ratio, timed
 
-__all__ = ["Import", "Jit", "TinyCall"]
+__all__ = ["Import", "Jit", "Lookup", "Planning", "TinyCall"]
+
+
+PLANNED = {
+    "C[i,j] = A[i,k] * B[k,j]": "csr csc",
+    "C[i,j] = A[i,k] * B[k,j] * M[i,j]": "csr csr coo",
+    "C[i,j] = M[i,j] * A[i,k] * B[j,k]": "csr factor factor",
+    "D[i,j] = A[i,j] + B[i,j] + C[i,j]": "csr csc coo",
+    "A[i,r] = T[i,j,k] * B[j,r] * C[k,r]": "csf second third",
+    "A[i,r,s] = T[i,j,k] * B[j,r] * C[k,s]": "csf second third",
+    "y[i,j] = T[i,j,k] * x[k] + abs(T[i,j,k])": "csf vector",
+    "s = A[i,j] * B[i,j] - C[i,j] * D[i,j]": "csr csr coo matrix",
+}
+"""Expressions with kinds of operands, from the golden kernels and beyond."""
 
 
 def _run(code: str, **settings: str) -> list[float]:
@@ -69,6 +94,68 @@ class TinyCall:
 
     def track_ratio_torch(self) -> float:
         return ratio(self.ours, lambda: self.A_torch @ self.x_torch)
+
+
+class Lookup:
+    """A problem that was computed before: its kernel is found in at most 10 µs."""
+
+    def setup(self) -> None:
+        A, x = uniform_csr(100, 5), dense(100)
+        self.expression = einsum_expression("ij,j->i", 2)
+        self.operands = [A, x]
+        dispatch.evaluate_expression(self.expression, self.operands)
+
+    def find(self) -> Any:
+        return dispatch._find(self.expression, self.operands, None, False)
+
+    def time_known(self) -> None:
+        self.find()
+
+    def track_known_us(self) -> float:
+        return 1e6 * statistics.median(timed(self.find, 200) for _ in range(50))
+
+    track_known_us.unit = "µs"  # type: ignore[attr-defined]
+
+
+class Planning:
+    """A plan for operands that were never seen: at most 50 ms of processor time.
+
+    The compiler is loaded already. Nothing is compiled.
+    """
+
+    params = list(PLANNED)
+    param_names = ["expression"]
+
+    def setup(self, expression: str) -> None:
+        A = uniform_csr(1000, 8)
+        T = random_tensor((300, 200, 100), 5000)
+        kinds = {
+            "csr": A,
+            "csc": A.to_format("csc"),
+            "coo": A.to_format("coo"),
+            "csf": T,
+            "matrix": dense(1000, 1000),
+            "factor": dense(1000, 16),
+            "second": dense(200, 16),
+            "third": dense(100, 16),
+            "vector": dense(100),
+        }
+        self.expression = assignment_expression(expression)
+        self.operands = [kinds[name] for name in PLANNED[expression].split()]
+        self.plan()
+
+    def plan(self) -> None:
+        operands_plan(self.expression, self.operands)
+
+    def track_planning_ms(self, expression: str) -> float:
+        times = []
+        for _ in range(5):
+            begin = time.process_time()
+            self.plan()
+            times.append(time.process_time() - begin)
+        return 1e3 * statistics.median(times)
+
+    track_planning_ms.unit = "ms"  # type: ignore[attr-defined]
 
 
 class Jit:
