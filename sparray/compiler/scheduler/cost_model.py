@@ -57,6 +57,14 @@ def estimate_loops(
     operands' under ``+``, as the merge lattice visits them; and the extent where a
     reduction counts what is not stored.
     """
+    # A tuple stays the object that it is; a list could change.
+    return _estimated(value, tuple(order), problem, statistics)
+
+
+@cached_by_identity(1024)
+def _estimated(
+    value: Expr, order: tuple[str, ...], problem: Problem, statistics: Statistics
+) -> tuple[LoopEstimate, ...]:
     total, loops = 1.0, []
     for index in order:
         total *= loop_length(value, index, order, problem, statistics)
