@@ -11,7 +11,7 @@ from sparray.functions import elementwise
 
 DTYPES = "bool int8 uint8 int64 uint64 float32 float64 complex128".split()
 FORMATS = ("csr", "coo", "bitmap", "bcsr(2, 2)")
-UNARY = [n for n, row in OPERATORS.items() if row.arity == 1]
+UNARY = [n for n, r in OPERATORS.items() if r.arity == 1 and r.of_stored is None]
 BINARY = [n for n, row in OPERATORS.items() if row.arity == 2]
 
 

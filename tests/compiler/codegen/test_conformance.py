@@ -25,8 +25,12 @@ from sparray.errors import UnsupportedError
 Array = np.ndarray[Any, Any]
 Arguments = dict[str, Any]
 
-# A choice is a node of its own, which other cases have.
-OPERATORS = {n: row for n, row in operators.OPERATORS.items() if not row.conditions}
+# A choice is a node of its own, which other cases have; what is stored, a constant.
+OPERATORS = {
+    name: row
+    for name, row in operators.OPERATORS.items()
+    if not row.conditions and row.of_stored is None
+}
 DTYPES = (
     "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 "
     "float32 float64 complex64 complex128"
