@@ -12,7 +12,7 @@ from sparray.compiler.index_notation.printer import print_assignment
 from sparray.compiler.pipeline import compile_problem
 from sparray.compiler.problem import Problem, TensorSpec
 from sparray.expression import assignment_expression
-from sparray.formats import named_format
+from sparray.formats.named import as_format
 
 KERNELS = {
     "spmv_csr": ("y[i] = A[i,j] * x[j]", "csr dense", "dense"),
@@ -21,6 +21,11 @@ KERNELS = {
     "sddmm_csr": ("C[i,j] = M[i,j] * A[i,k] * B[j,k]", "csr dense dense", "csr"),
     "add_csr_csr": ("C[i,j] = A[i,j] + B[i,j]", "csr csr", "csr"),
     "mttkrp_csf": ("A[i,r] = T[i,j,k] * B[j,r] * C[k,r]", "csf dense dense", "dense"),
+    "multiply_csr_csr": ("C[i,j] = A[i,j] * B[i,j]", "csr csr", "csr"),
+    "ttv_csf": ("A[i,j] = T[i,j,k] * x[k]", "csf dense", "csr"),
+    "csr_to_bcsr": ("C[i,j] = A[i,j]", "csr", "bcsr(4,4)"),
+    "csr_to_ell": ("C[i,j] = A[i,j]", "csr", "ell"),
+    "spmv_bcsr": ("y[i] = A[i,j] * x[j]", "bcsr(4,4) dense", "dense"),
     "csr_to_csc": ("C[i,j] = A[i,j]", "csr", "csc"),
     "sum_rows_coo": ("y[i] = A[i,j]", "coo", "dense"),
     "spmv_csr_merge": ("y[i] = A[i,j] * x[j]", "csr dense", "dense"),
@@ -52,7 +57,7 @@ def kernel(name, schedule=None):
         (
             operand,
             TensorSpec(
-                named_format(formats.split()[number], ndims[number]),
+                as_format(formats.split()[number], ndims[number]),
                 "float32",
                 "int64" if formats.split()[number] == "dense" else "int32",
             ),
@@ -61,7 +66,7 @@ def kernel(name, schedule=None):
     )
     ndim = len(expression.assignment.target.indices)
     index_dtype = "int64" if result == "dense" else "int32"
-    output = TensorSpec(named_format(result, ndim), "float32", index_dtype)
+    output = TensorSpec(as_format(result, ndim), "float32", index_dtype)
     problem = Problem(expression.assignment, specs, output)
     compiled = compile_problem(problem, 32, way=expression.by_hand)
     (made,) = compiled.kernels

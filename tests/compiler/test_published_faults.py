@@ -97,7 +97,7 @@ def test_arithmetic_keeps_its_parentheses(text):
 
 
 def test_positions_are_wider_than_the_indices():
-    # 3 * 2**30 positions of a dense result: no buffer is that large, but its offsets are.
+    # An index fits 32 bits, what it is multiplied by does not.
     rows = 2**31 - 1
     at = np.array([[0, rows - 1], [1, 2]])
     a = sp.from_coords(at, [1.0, 2.0], (rows, 3), "dcsr")
