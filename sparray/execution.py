@@ -19,7 +19,11 @@ from sparray._kernels.together import compiler_threads, run_together
 from sparray.compiler import names
 from sparray.compiler.cin.nodes import Forall
 from sparray.compiler.index_notation.nodes import Access
-from sparray.compiler.lower.append import append_groups, located_prefix
+from sparray.compiler.lower.append import (
+    append_groups,
+    keeps_fibres_apart,
+    located_prefix,
+)
 from sparray.compiler.lower.parallel import chunks_of
 from sparray.compiler.pipeline import CompiledPlan, KernelSpec
 from sparray.compiler.problem import Problem
@@ -68,6 +72,9 @@ class Runner:
         self.dtype = np.dtype(self.output.dtype)
         statement = decision.statement
         self.parallel = isinstance(statement, Forall) and statement.parallel
+        self.apart = isinstance(statement, Forall) and keeps_fibres_apart(
+            statement.index, self.problem, self.way
+        )
         self.slotted = slotted_leaf(self.output.format)
         self.keeps_entries = _keeps_entries(self.problem, self.way)
         self.filler = Filler(self.problem)
@@ -168,7 +175,8 @@ class Runner:
         groups = append_groups(self.output)
         level_extents = format.level_extents(shape)
         units = _product(level_extents[:prefix])
-        chunks = chunks_of(self.way, prefix, num_threads()) if self.parallel else 1
+        apart = not self.parallel or self.apart
+        chunks = 1 if apart else chunks_of(self.way, prefix, num_threads())
         if self.way is Assembly.SCATTER:
             counts = [zeros(chunks * units, np.int64) for _ in groups]
         else:
@@ -222,18 +230,21 @@ class Runner:
         scatters = self.way is Assembly.SCATTER
         units = _product(format.level_extents(shape)[:-1])
         table = counts.reshape(chunks, units) if scatters else counts[np.newaxis, 1:]
-        entries = table.sum(axis=0)
+        entries = table[0] if len(table) == 1 else table.sum(axis=0)
         if self.slotted is None:
             raise InternalError(f"expected a level with slots, got {format}")
+        n_entries = int(entries.sum())
         allotted = self.slotted.allot(entries, self.output.index_dtype)
-        if scatters:
-            _begin_chunks(table, allotted.begins)
-        else:
-            counts[:-1] = allotted.begins
+        if len(table) > 1:
+            _begin_chunks(table, entries)
+        elif not scatters:
+            counts[:-1] = entries
         fill = self.filler.fill(operands)
-        # What stands in a slot for no entry is never visible.
-        used = int(entries.sum()) == allotted.n_positions
-        values = self._allocate(allotted.n_positions, 0, not used)
+        # What stands in a slot for no entry is never visible, or made up.
+        made_up = 0 if format.hides else fill
+        values = self._allocate(
+            allotted.n_positions, made_up, n_entries < allotted.n_positions
+        )
         made = [*allotted.buffers.values(), values, counts]
         self._call(names.FILL, operands, made, extents)
         levels = (*[{}] * (format.n_levels - 1), allotted.buffers)

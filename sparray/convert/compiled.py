@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from sparray.compiler.index_notation.canonical import index_name
 from sparray.dispatch import try_compiled
-from sparray.errors import DTypeError, UnsupportedError
+from sparray.errors import DTypeError, PatternError, UnsupportedError
 from sparray.expression import Expression, assignment_expression
 from sparray.formats.buffers import INDEX_DTYPES
 from sparray.formats.compressed import Compressed
@@ -68,11 +68,13 @@ def assign_compiled(
             _copy(ndim),
             [operand],
             format,
-            prune=operand.format.is_dense,
+            # What such a level makes up is zero too: only the others need a place.
+            prune=operand.format.is_dense
+            or any(level.bounded for level in format.levels),
             index_dtype=index_dtype,
         )
-    except (UnsupportedError, DTypeError):
-        # Levels that a result cannot be appended to.
+    except (UnsupportedError, DTypeError, PatternError):
+        # Levels that a result cannot be appended to; NumPy names an entry without room.
         return None
 
 

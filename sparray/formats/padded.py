@@ -17,6 +17,7 @@ from sparray.formats.level import (
     Bounds,
     IntArray,
     LevelView,
+    Located,
     Packed,
     Per,
     PositionIterable,
@@ -67,10 +68,10 @@ class Padded(PositionIterable, Slotted):
     def coordinate(self, view: LevelView, position: ir.Expr) -> ir.Expr:
         return view.load("crd", position)
 
-    def append_coordinate(
-        self, view: LevelView, position: ir.Expr, coordinate: ir.Expr
-    ) -> tuple[ir.Stmt, ...]:
-        return (view.store("crd", position, coordinate),)
+    def fill_slot(
+        self, view: LevelView, number: ir.Expr, coordinate: ir.Expr
+    ) -> Located:
+        return Located(number, setup=(view.store("crd", number, coordinate),))
 
     def allot(
         self, counts: npt.NDArray[np.int64], index_dtype: npt.DTypeLike
@@ -84,8 +85,9 @@ class Padded(PositionIterable, Slotted):
             "count": counts.astype(index_dtype),
             "crd": np.zeros(n_positions, dtype=index_dtype),
         }
-        begins = np.arange(len(counts), dtype=np.int64) * width
-        return Allotted(buffers, begins, n_positions)
+        counts[:] = np.arange(len(counts), dtype=np.int64)
+        counts *= width
+        return Allotted(buffers, n_positions)
 
     def pack(
         self,

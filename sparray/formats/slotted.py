@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sparray.compiler.loop_ir import nodes as ir
-from sparray.formats.level import IntArray, Level, LevelView
+from sparray.formats.level import IntArray, Level, LevelView, Located
 
 __all__ = ["Allotted", "Slotted"]
 
@@ -19,14 +19,11 @@ class Allotted:
     ----------
     buffers : dict of str to ndarray
         The level's buffers; coordinates are yet to be written.
-    begins : int64[n_parents]
-        The first position of each fibre; its entries stand one after the other.
     n_positions : int
         Number of positions of the level, used or not.
     """
 
     buffers: dict[str, IntArray]
-    begins: npt.NDArray[np.int64]
     n_positions: int
 
 
@@ -47,7 +44,8 @@ class Slotted(Level):
         Parameters
         ----------
         counts : int64[n_parents]
-            The number of entries of each fibre.
+            The number of entries of each fibre; turned, in place, into where each
+            begins to count its entries one by one.
         index_dtype : int32 or int64
             Of the buffers that have no dtype of their own.
 
@@ -58,8 +56,11 @@ class Slotted(Level):
         """
         raise NotImplementedError
 
-    def append_coordinate(
-        self, view: LevelView, position: ir.Expr, coordinate: ir.Expr
-    ) -> tuple[ir.Stmt, ...]:
-        """Write the coordinate of an entry at its position."""
+    def fill_slot(
+        self, view: LevelView, number: ir.Expr, coordinate: ir.Expr
+    ) -> Located:
+        """Return the position of a fibre's next entry, whose coordinate is written.
+
+        ``number`` is counted up from where the fibre begins; coordinates ascend.
+        """
         raise NotImplementedError

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sparray.compiler.loop_ir import nodes as ir
-from sparray.compiler.loop_ir.builder import literal, mul
+from sparray.compiler.loop_ir.builder import add, literal, minimum, mul
 from sparray.errors import FormatError, InvalidBufferError, PatternError
 from sparray.formats.buffers import check_coordinates, check_flat, take_buffers
 from sparray.formats.fibres import first_of_runs
@@ -17,12 +17,14 @@ from sparray.formats.level import (
     Bounds,
     IntArray,
     LevelView,
+    Located,
     Packed,
     Per,
     PositionIterable,
     Unpacked,
 )
 from sparray.formats.level_expression import LevelExpression, Remainder
+from sparray.formats.slotted import Allotted, Slotted
 
 __all__ = ["Structured"]
 
@@ -30,7 +32,7 @@ _MOST_IN_A_BYTE = 256
 
 
 @dataclass(frozen=True, slots=True)
-class Structured(PositionIterable):
+class Structured(PositionIterable, Slotted):
     """Exactly ``n`` of the ``m`` coordinates of a block, below every parent position.
 
     ======= ===========
@@ -98,6 +100,35 @@ class Structured(PositionIterable):
     def coordinate(self, view: LevelView, position: ir.Expr) -> ir.Expr:
         return view.load("crd", position)
 
+    def fill_slot(
+        self, view: LevelView, number: ir.Expr, coordinate: ir.Expr
+    ) -> Located:
+        # The free coordinates below make up what is missing first: where there are
+        # enough of them the entry is in the slot that is left, else in its own.
+        slot = ir.Var(view.fresh("slot"))
+        begin = mul(_quotient(number, self.n), literal(self.n))
+        first = minimum(number, add(begin, coordinate))
+        setup = (ir.Declare(slot, first), view.store("crd", slot, coordinate))
+        return Located(slot, setup=setup)
+
+    def allot(
+        self, counts: npt.NDArray[np.int64], index_dtype: npt.DTypeLike
+    ) -> Allotted:
+        most = int(counts.max(initial=0))
+        if most > self.n:
+            raise PatternError(self._full(most))
+        # What is made up is in the slot of its own number, below all other entries.
+        made_up = np.arange(self.n, dtype=self.buffer_dtype("crd", index_dtype))
+        crd = np.tile(made_up, len(counts))
+        np.subtract(np.arange(self.n, len(crd) + 1, self.n), counts, out=counts)
+        return Allotted({"crd": crd}, len(crd))
+
+    def _full(self, count: int) -> str:
+        return (
+            f"{self} level: expected at most {self.n} entries in each block of "
+            f"{self.m}, got {count} (a conversion never drops a value)"
+        )
+
     def pack(
         self,
         parents: npt.NDArray[np.int64],
@@ -111,8 +142,7 @@ class Structured(PositionIterable):
         full = np.flatnonzero(count > self.n)
         if len(full):
             raise PatternError(
-                f"{self} level: expected at most {self.n} entries in each block of "
-                f"{self.m}, got {count[full[0]]} (a conversion never drops a value)",
+                self._full(int(count[full[0]])),
                 int(np.searchsorted(parents, full[0])),
             )
         if n_parents * self.m > sys.maxsize:
@@ -154,3 +184,7 @@ class Structured(PositionIterable):
         self, buffers: Mapping[str, IntArray], n_parents: int, extent: int
     ) -> int:
         return n_parents * self.n
+
+
+def _quotient(number: ir.Expr, n: int) -> ir.Expr:
+    return ir.Binary("floordiv", number, literal(n), "int64")

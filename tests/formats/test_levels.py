@@ -272,19 +272,21 @@ def test_slots_filled_in_any_order_of_fibres_are_what_pack_makes(level, data, dt
     expected = level.pack(
         problem.parents, problem.coordinates, problem.n_parents, problem.extent, dtype
     )
-    counts = np.bincount(problem.parents, minlength=problem.n_parents)
-    allotted = level.allot(counts, dtype)
-    builder = Builder(["n_parents", "extent", *level.roles])
+    begins = np.bincount(problem.parents, minlength=problem.n_parents)
+    allotted = level.allot(begins, dtype)
+    builder = Builder(["n_parents", "extent", "made_at", *level.roles])
     view = view_of(level, builder, dtype, writable=True)
+    made_at = ir.Buffer("made_at", "int64", writable=True)
     for parent in data.draw(st.permutations(range(problem.n_parents))):
-        fibre = problem.coordinates[problem.parents == parent]
-        for position, coordinate in enumerate(fibre, int(allotted.begins[parent])):
-            builder.emit(
-                *level.append_coordinate(
-                    view, literal(position), literal(int(coordinate))
-                )
-            )
-    run_level(view, builder, allotted.buffers, problem)
+        fibre = np.flatnonzero(problem.parents == parent)
+        for number, entry in enumerate(fibre, int(begins[parent])):
+            coordinate = literal(int(problem.coordinates[entry]))
+            made = level.fill_slot(view, literal(number), coordinate)
+            builder.emit(*made.setup)
+            builder.store(made_at, literal(int(entry)), made.position)
+    at = np.full(len(problem.parents), -1)
+    run_level(view, builder, allotted.buffers, problem, made_at=at)
+    assert np.array_equal(at, expected.positions)
     assert allotted.n_positions == expected.n_positions
     for role, buffer in expected.buffers.items():
         assert allotted.buffers[role].dtype == buffer.dtype

@@ -26,10 +26,12 @@ from sparray.compiler.loop_ir.builder import add, cast, less, literal, mul
 from sparray.compiler.loop_ir.dtypes import computed_dtype
 from sparray.compiler.lower.access import advance, start
 from sparray.compiler.lower.context import Context, Output, zero_of
+from sparray.compiler.lower.coordinates import coordinate
 from sparray.compiler.lower.scope import Scope
-from sparray.compiler.problem import TensorSpec
+from sparray.compiler.problem import Problem, TensorSpec
+from sparray.compiler.schedule.assemble import Assembly
 from sparray.errors import InternalError, UnsupportedError
-from sparray.formats.level import Appendable, Level, Locatable
+from sparray.formats.level import Appendable, Level, LevelView, Locatable, Located
 from sparray.formats.slotted import Slotted
 
 __all__ = [
@@ -39,6 +41,7 @@ __all__ = [
     "appendable",
     "appended_levels",
     "counts_buffer",
+    "keeps_fibres_apart",
     "located_prefix",
     "stored_value",
 ]
@@ -189,10 +192,11 @@ class ScatterOutput(Output):
 
     Where the outermost loop is divided, each chunk has its own cursor in each fibre, so
     that chunks may run at the same time; a chunk's entries follow those of the chunks
-    before it.
+    before it. Not where chunks are ``apart``: none has a fibre of another one.
     """
 
     spec: TensorSpec
+    apart: bool
     sparse: ClassVar[bool] = True
 
     def begin(self, scope: Scope, ctx: Context) -> Scope:
@@ -220,9 +224,10 @@ class ScatterOutput(Output):
                 return
             cursor = b.declare("next", ir.Load(buffer, unit))
             b.store(buffer, unit, add(cursor, literal(1)))
+            position: ir.Expr = cursor
             for depth in group:
-                write_coordinate(target, depth, cursor, scope, ctx)
-            b.store(ctx.values(names.OUTPUT), cursor, stored)
+                position = write_coordinate(target, depth, cursor, scope, ctx)
+            b.store(ctx.values(names.OUTPUT), position, stored)
 
     def prefetch(self, scope: Scope, ctx: Context) -> None:
         """Bring near where the fibre's cursor points to, while entries are written."""
@@ -233,18 +238,34 @@ class ScatterOutput(Output):
         place = advance(scope.keep([self.followed]), ctx).places[self.followed]
         unit = add(self._first_of_chunk(ctx), place.begin)
         cursor = b.declare("near", ir.Load(counts_buffer(group), unit))
+        position: ir.Expr = cursor
         for depth in group:
-            writes = _coordinate_writes(self.followed, depth, cursor, literal(0), ctx)
-            for write in writes:
+            level, view = self.spec.format.levels[depth], ctx.view(self.followed, depth)
+            made = _next_position(level, view, cursor, literal(0))
+            for write in made.setup:
                 if isinstance(write, ir.Store):
                     b.emit(ir.Prefetch(write.buffer, write.index))
-        b.emit(ir.Prefetch(ctx.values(names.OUTPUT), cursor))
+                else:
+                    b.emit(write)
+            position = made.position
+        b.emit(ir.Prefetch(ctx.values(names.OUTPUT), position))
 
     def _first_of_chunk(self, ctx: Context) -> ir.Expr:
+        if self.apart:
+            return literal(0)
         units: ir.Expr = literal(1)
         for depth in range(located_prefix(self.spec)):
             units = mul(units, ctx.view(self.followed, depth).extent)
         return mul(ctx.chunk, units)
+
+
+def keeps_fibres_apart(outermost: str, problem: Problem, way: Assembly) -> bool:
+    """Tell whether all entries of a scattered fibre come in one step of a loop."""
+    spec, target = problem.output, problem.assignment.target
+    prefix = range(located_prefix(spec))
+    return way is Assembly.SCATTER and outermost in {
+        level_index(spec, target, depth) for depth in prefix
+    }
 
 
 @contextmanager
@@ -276,20 +297,30 @@ def _whole(index: str, scope: Scope) -> str:
 
 def write_coordinate(
     target: Access, depth: int, position: ir.Expr, scope: Scope, ctx: Context
-) -> None:
-    """Emit the write of one level's coordinate at a new position."""
+) -> ir.Expr:
+    """Emit the write of one level's coordinate at a new position; return the position.
+
+    A level with slots has one of them for it.
+    """
     spec = ctx.spec(target.tensor)
-    coordinate = scope.coordinates[level_index(spec, target, depth)]
-    ctx.builder.emit(*_coordinate_writes(target, depth, position, coordinate, ctx))
+    level = spec.format.levels[depth]
+    index = level_index(spec, target, depth)
+    here = coordinate(index, scope)
+    if here is None:
+        raise InternalError(f"expected {index} to be bound where a value is stored")
+    view = ctx.view(target, depth)
+    made = _next_position(level, view, position, here)
+    ctx.builder.emit(*made.setup)
+    return made.position
 
 
-def _coordinate_writes(
-    target: Access, depth: int, position: ir.Expr, coordinate: ir.Expr, ctx: Context
-) -> tuple[ir.Stmt, ...]:
-    level = ctx.spec(target.tensor).format.levels[depth]
-    if not isinstance(level, Slotted):
-        level = appendable(level)
-    return level.append_coordinate(ctx.view(target, depth), position, coordinate)
+def _next_position(
+    level: Level, view: LevelView, cursor: ir.Expr, coordinate: ir.Expr
+) -> Located:
+    if isinstance(level, Slotted):
+        return level.fill_slot(view, cursor, coordinate)
+    writes = appendable(level).append_coordinate(view, cursor, coordinate)
+    return Located(cursor, setup=writes)
 
 
 def appendable(level: Level) -> Appendable:

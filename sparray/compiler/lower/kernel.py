@@ -19,6 +19,7 @@ from sparray.compiler.lower.append import (
     ScatterOutput,
     append_groups,
     counts_buffer,
+    keeps_fibres_apart,
 )
 from sparray.compiler.lower.blocks import BlocksOutput
 from sparray.compiler.lower.body import lower_tested
@@ -114,7 +115,7 @@ def _lower_phase(
 ) -> ir.Function:
     given = _parameters(problem, assemble, phase)
     builder = Builder([p.name for p in given])
-    output = _output(problem, assemble)
+    output = _output(problem, statement, assemble)
     absence = _absence(problem, statement)
     ctx = Context(problem, phase, vector_bytes, builder, output, assemble.way, absence)
     scope = advance(start(_followed(problem, statement), Scope()), ctx)
@@ -171,7 +172,7 @@ def _parameters(
     return tuple(given)
 
 
-def _output(problem: Problem, assemble: Assemble) -> Output:
+def _output(problem: Problem, statement: Stmt, assemble: Assemble) -> Output:
     target = problem.assignment.target
     if assemble.way is Assembly.INSERT:
         return InsertOutput(target)
@@ -180,7 +181,10 @@ def _output(problem: Problem, assemble: Assemble) -> Output:
     if assemble.way is Assembly.APPEND:
         return AppendOutput(target, problem.output)
     if assemble.way is Assembly.SCATTER:
-        return ScatterOutput(target, problem.output)
+        apart = isinstance(statement, Forall) and keeps_fibres_apart(
+            statement.index, problem, assemble.way
+        )
+        return ScatterOutput(target, problem.output, apart)
     if assemble.way is Assembly.BLOCKS:
         return BlocksOutput(target, problem.output)
     return InheritOutput(_source(problem, assemble))

@@ -26,6 +26,7 @@ from sparray.compiler.scheduler.temporaries import (
     can_place,
     has_blocks,
     is_coordinate_list,
+    takes_parts,
 )
 from sparray.formats.format import Format
 from sparray.formats.level_expression import Quotient
@@ -126,7 +127,7 @@ def choose_assembly(
         for depth in group
     ]
     if not can_assemble(spec.format):
-        return Choice(None, "a located level stands below an appended one")
+        return _into_parts(value, order, problem)
     parts = {**loop_parts(accesses(value), problem.specs), **(split or {})}
     order = collapse(order, parts)
     reduced = reduced | {whole for whole, made in parts.items() if set(made) <= reduced}
@@ -151,6 +152,26 @@ def choose_assembly(
             f"each fibre along {appended[0]} gets its entries in order, one at a time",
         )
     return Choice(None, "entries come in an order that the result cannot take")
+
+
+def _into_parts(value: Expr, order: Sequence[str], problem: Problem) -> Choice:
+    """Choose how a copy becomes a result that gives slots to parts of a dimension.
+
+    Whatever the order of the others, a part's coordinates ascend where the loop runs
+    over the whole dimension.
+    """
+    spec, target = problem.output, problem.assignment.target
+    if not takes_parts(spec.format):
+        return Choice(None, "a located level stands below an appended one")
+    if not problem.prune:
+        return Choice(None, "zeros have no slots of their own")
+    parts = loop_parts(accesses(value), problem.specs)
+    if sorted(collapse(order, parts)) != sorted(target.indices):
+        return Choice(None, "entries come in an order that the result cannot take")
+    return Choice(
+        Assembly.SCATTER,
+        "each part of a fibre gets its entries in order, one at a time",
+    )
 
 
 def block_parts(problem: Problem) -> dict[str, tuple[str, ...]]:

@@ -32,6 +32,7 @@ __all__ = [
     "reordered",
     "searched_spec",
     "slotted_leaf",
+    "takes_parts",
     "sorted_spec",
     "temporary_format",
     "without_blocks",
@@ -93,6 +94,14 @@ def can_assemble(format: Format) -> bool:
             if level is not slotted_leaf(format)
         )
     )
+
+
+def takes_parts(format: Format) -> bool:
+    """Tell whether kernels scatter entries, none of them zero, into parts of fibres.
+
+    The innermost level gives slots to a block of a dimension; zeros need none there.
+    """
+    return not format.is_plain and slotted_leaf(format) is not None
 
 
 def slotted_leaf(format: Format) -> Slotted | None:

@@ -137,6 +137,16 @@ def test_a_list_of_blocks_is_never_far_longer_than_its_content():
     assert dict(zip(coords[0], values, strict=True))[10**12] == 2
 
 
+@pytest.mark.parametrize(("source", "loop"), [(CSR, "i"), (CSC, "j"), (COO, "i")])
+def test_copies_without_zeros_get_slots_in_parts_of_rows(source, loop):
+    made = operands_plan(
+        einsum_expression("ij->ij", 1), [source], as_format("nm(2, 4)", 2), prune=True
+    )
+    (step,) = made.plan.steps
+    assert f"parallelize({loop})" in step.decision.schedule
+    assert step.decision.assemble.way is Assembly.SCATTER
+
+
 def test_no_temporary_has_slots():
     """Along another dimension a single fibre may be as long as the array."""
     coo = entries(format="(i, j) -> (j: compressed(nonunique), i: singleton)")
