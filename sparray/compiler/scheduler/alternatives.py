@@ -62,6 +62,8 @@ def other_options(weighed: Weighed) -> list[Alternative]:
     ]
     if weighed.split is not None and weighed.chosen is not None:
         found.append(Alternative("each sum as an array first", weighed.split))
+    if weighed.pairs is not None:
+        found.append(Alternative("factors multiplied in pairs", weighed.pairs))
     return _ranked(found)
 
 

@@ -3,11 +3,18 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
+from math import prod
 
 from sparray.compiler import names
 from sparray.compiler.cin.concretize import Reduction, split_reductions
 from sparray.compiler.index_notation.dtypes import accumulated_dtype
-from sparray.compiler.index_notation.nodes import Access, Assignment, Expr, Reduce
+from sparray.compiler.index_notation.nodes import (
+    Access,
+    Apply,
+    Assignment,
+    Expr,
+    Reduce,
+)
 from sparray.compiler.index_notation.simplify import (
     accesses,
     free_indices,
@@ -17,10 +24,17 @@ from sparray.compiler.index_notation.traversal import marks
 from sparray.compiler.problem import Problem, TensorSpec, result_spec
 from sparray.compiler.scheduler.by_hand import ByHand
 from sparray.compiler.scheduler.candidates import best_candidate
+from sparray.compiler.scheduler.contraction import (
+    contraction_factors,
+    contraction_path,
+    occupied,
+    positions_of,
+)
 from sparray.compiler.scheduler.conversions import conversion, conversion_statistics
 from sparray.compiler.scheduler.decision import Reason, decide_widely
 from sparray.compiler.scheduler.knobs import Knobs
 from sparray.compiler.scheduler.options import Option, options, result_entries
+from sparray.compiler.scheduler.output_format import infer_format
 from sparray.compiler.scheduler.statistics import Statistics
 from sparray.compiler.scheduler.steps import KernelStep, Step, Weighed, sort_step
 from sparray.compiler.scheduler.temporaries import sorted_spec, temporary_format
@@ -42,6 +56,11 @@ __all__ = [
     "used_operands",
     "ways_of",
 ]
+
+
+_PAIRS_SHARE = 0.75
+"""Share of the cost of one kernel below which factors are multiplied in pairs: what the
+estimates leave out is memory for the products, and that they are written and read."""
 
 
 @dataclass(slots=True)
@@ -98,6 +117,11 @@ def compute(planner: Planner, problem: Problem, result: str) -> None:
     split = _try_split(planner, problem, result, needed=best is None)
     if split is not None and (best is None or split.cost < best.cost):
         best, option = split, None
+    pairs, pairs_cost = _try_pairs(planner, problem, result), None
+    if pairs is not None:
+        pairs_cost = pairs.cost - planner.cost
+        if best is None or pairs_cost < _PAIRS_SHARE * (best.cost - planner.cost):
+            best, option, pairs_cost = pairs, None, None
     if best is None:
         raise UnsupportedError(
             "expected an expression that sparray can schedule, got\n"
@@ -105,7 +129,7 @@ def compute(planner: Planner, problem: Problem, result: str) -> None:
         )
     cost = None if split is None else split.cost - planner.cost
     planner.take(best)
-    planner.weighed.append(Weighed(result, problem, found, cost, option))
+    planner.weighed.append(Weighed(result, problem, found, cost, option, pairs_cost))
 
 
 def compute_alone(planner: Planner, problem: Problem, result: str) -> None:
@@ -184,6 +208,96 @@ def _try_split(
             raise
         return None
     return split
+
+
+def _try_pairs(planner: Planner, problem: Problem, result: str) -> Planner | None:
+    """Return a planner that multiplies many factors pair by pair, if that may be."""
+    factors = contraction_factors(problem)
+    if not factors or planner.direct_only:
+        return None
+    path = contraction_path(factors, problem, planner.statistics)
+    pairs = planner.branch()
+    try:
+        done = bool(path) and _multiply(pairs, problem, list(factors), path, result)
+    except UnsupportedError:
+        return None
+    return pairs if done else None
+
+
+def _multiply(
+    planner: Planner,
+    problem: Problem,
+    factors: list[Access],
+    path: Sequence[Sequence[int]],
+    result: str,
+) -> bool:
+    """Append the steps of a contraction path; False where a temporary cannot be."""
+    target = problem.assignment.target
+    along = dict.fromkeys(i for access in factors for i in access.indices)
+    order: list[str] = []
+    for step in path[:-1]:
+        pair = [factors[place] for place in sorted(step)]
+        left = [f for place, f in enumerate(factors) if place not in step]
+        outside = {i for access in (target, *left) for i in access.indices}
+        found = [i for i in along if any(i in access.indices for access in pair)]
+        indices = tuple(i for i in found if i in outside)
+        if len(step) != 2 or not indices:
+            # A number cannot say that nothing was added up.
+            return False
+        value = _summed(pair, indices)
+        part = _pair_part(problem, value, indices)
+        # No operand has such a name, no workspace, and no variable.
+        made = Access(f"pair{len(order) + 1}", indices)
+        bind(planner, part, made.tensor)
+        order.append(f"{made.tensor} = {pair[0].tensor} * {pair[1].tensor}")
+        _note_entries(planner, part, made)
+        operands = (*problem.operands, (made.tensor, part.output))
+        problem = replace(problem, operands=operands)
+        factors = [*left, made]
+    order.append(f"then {factors[0].tensor} * {factors[1].tensor}")
+    planner.reasons.append(
+        Reason(
+            f"multiply in pairs: {', '.join(order)}",
+            "far fewer products than one kernel over all indices has",
+        )
+    )
+    last = _summed(factors, target.indices)
+    final = replace(
+        problem,
+        assignment=Assignment(target, last),
+        operands=used_operands(problem.operands, last),
+    )
+    compute(planner, final, result)
+    return True
+
+
+def _summed(factors: Sequence[Access], kept: Sequence[str]) -> Expr:
+    """Return the sum of a product over every index that is not kept."""
+    product: Expr = Apply("mul", tuple(factors))
+    summed = tuple(i for i in free_indices(product) if i not in kept)
+    return Reduce("add", summed, product) if summed else product
+
+
+def _pair_part(problem: Problem, value: Expr, indices: tuple[str, ...]) -> Problem:
+    """Return the problem of a product, sparse where the whole result is.
+
+    A dense one would have entries where the whole has none.
+    """
+    used = used_operands(problem.operands, value)
+    format = infer_format(Assignment(Access(names.OUTPUT, indices), value), used)
+    has_sparse = any(not spec.format.is_dense for _, spec in used)
+    if format.is_dense and has_sparse and not problem.output.format.is_dense:
+        format = named_format("csf", len(indices))
+    return part_of(problem, value, indices, format)
+
+
+def _note_entries(planner: Planner, part: Problem, made: Access) -> None:
+    """Add what is expected of a product to what is known of operands."""
+    places = prod(planner.statistics.extent(index) for index in made.indices)
+    entries = occupied(result_entries(part, planner.statistics), places)
+    positions = positions_of(part, entries, planner.statistics)
+    known = {**planner.statistics.positions, made.tensor: positions}
+    planner.statistics = replace(planner.statistics, positions=known)
 
 
 def _may_split(
@@ -340,9 +454,9 @@ def bind(planner: Planner, part: Problem, name: str) -> None:
 
 
 def part_of(
-    problem: Problem, reduce: Reduce, indices: Sequence[str], format: Format
+    problem: Problem, reduce: Expr, indices: Sequence[str], format: Format
 ) -> Problem:
-    """Return the problem of one reduction."""
+    """Return the problem of one reduction, or of another part of an expression."""
     dtypes = {name: spec.dtype for name, spec in problem.operands}
     dtype = accumulated_dtype(reduce, dtypes)
     used = used_operands(problem.operands, reduce)

@@ -71,7 +71,9 @@ class Weighed:
     split : float or None
         The cost of computing each sum as an array first; None where that cannot be.
     chosen : Option or None
-        None if the sums are computed first.
+        None if the sums are computed first, or factors multiplied in pairs.
+    pairs : float or None
+        The cost of multiplying factors in pairs, where that is not what was chosen.
     """
 
     result: str
@@ -79,6 +81,7 @@ class Weighed:
     options: tuple[Option, ...]
     split: float | None
     chosen: Option | None
+    pairs: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
