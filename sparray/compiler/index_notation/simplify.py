@@ -158,7 +158,9 @@ def _zero_of(dtype: str) -> Literal:
 def _reduce_once(expr: Reduce) -> Expr:
     operand = expr.operand
     if isinstance(operand, Literal) and is_identity(expr.op, operand):
-        return operand
+        # Logical reductions look at the truth of a number, and are one.
+        is_truth = operator(expr.op).result == "bool"
+        return Literal(bool(operand.value)) if is_truth else operand
     return expr
 
 
