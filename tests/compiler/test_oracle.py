@@ -34,6 +34,8 @@ FOUND = {
     1189: "a factor that is a sum",
     1368: "a factor that is a sum, sparse result",
     7201: "prefetching the operand that is walked",
+    30150: "the truth of a constant, in a result of bools",
+    70019: "no diagonals of an array without rows and columns",
     93066: "the maximum of products of bools, none of which is stored",
     414127: "a place to prefetch in a level that gives slots",
     50397: "a factor in blocks along an index whose loop stands in a sum",
