@@ -1,5 +1,6 @@
 """Python's operators on arrays: each is an expression for the compiler."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -22,6 +23,7 @@ __all__ = [
     "apply_binary",
     "apply_choice",
     "apply_unary",
+    "broadcast_shape",
     "elementwise",
     "matmul_text",
 ]
@@ -74,13 +76,7 @@ def elementwise(op: str, *operands: tuple[int, ...] | str) -> Expression:
         If the shapes do not broadcast together.
     """
     shapes = [given for given in operands if not isinstance(given, str)]
-    try:
-        full = np.broadcast_shapes(*shapes)
-    except ValueError:
-        raise ShapeError(
-            f"{OPERATORS[op].symbol or op}: expected shapes that broadcast together, "
-            f"got {' and '.join(map(str, shapes))}"
-        ) from None
+    full = broadcast_shape(OPERATORS[op].symbol or op, shapes)
     indices = [f"i{n}" for n in range(len(full))]
     parts = []
     for name, given in zip("ABD", operands, strict=False):
@@ -93,6 +89,28 @@ def elementwise(op: str, *operands: tuple[int, ...] | str) -> Expression:
         parts.append(f"{name}[{','.join(read)}]")
     target = ",".join(indices)
     return assignment_expression(f"C[{target}] = {op}({', '.join(parts)})")
+
+
+def broadcast_shape(op: str, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    """Return the shape to which shapes broadcast, of any number of dimensions.
+
+    Raises
+    ------
+    ShapeError
+        If they do not broadcast together.
+    """
+    # NumPy's function stops at 32 dimensions.
+    full = [1] * max(map(len, shapes), default=0)
+    for shape in shapes:
+        for place in range(-len(shape), 0):
+            if full[place] == 1:
+                full[place] = shape[place]
+            elif shape[place] not in (1, full[place]):
+                raise ShapeError(
+                    f"{op}: expected shapes that broadcast together, "
+                    f"got {' and '.join(map(str, shapes))}"
+                )
+    return tuple(full)
 
 
 class ArrayOperators:

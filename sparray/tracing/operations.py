@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from sparray.array_operators import broadcast_shape
 from sparray.compiler.index_notation.affine import window_text
 from sparray.compiler.index_notation.apply import apply_operator
 from sparray.compiler.index_notation.einsum import parse_einsum
@@ -72,7 +73,7 @@ def _applied(op: str, *operands: View | Number) -> View:
     if op == "pow" and type(operands[1]) is int and operands[1] == 2:
         op, operands = "square", operands[:1]
     views = [x for x in operands if isinstance(x, View)]
-    shape = _broadcast(op, [view.shape for view in views])
+    shape = broadcast_shape(op, [view.shape for view in views])
     given = [_typed(op, n, operands) for n in range(len(operands))]
     writer = Writer()
     indices = [
@@ -83,16 +84,6 @@ def _applied(op: str, *operands: View | Number) -> View:
     dtypes = [np.empty(0, x.tensor.dtype) if isinstance(x, View) else x for x in given]
     dtype = np.asarray(apply_operator(op, *dtypes)).dtype
     return writer.made(Apply(op, values), indices, shape, dtype)
-
-
-def _broadcast(op: str, shapes: list[tuple[int, ...]]) -> tuple[int, ...]:
-    try:
-        return np.broadcast_shapes(*shapes)
-    except ValueError:
-        found = " and ".join(map(str, shapes))
-        raise ShapeError(
-            f"{op}: expected shapes that broadcast together, got {found}"
-        ) from None
 
 
 def _has_dimension(views: Sequence[View], place: int) -> bool:
@@ -248,7 +239,7 @@ def matmul(left: View, right: View) -> View:
     inner = -2 if len(b) > 1 else -1
     if a[-1] != b[inner]:
         raise ShapeError(f"matmul: expected extents that agree, got {a} and {b}")
-    outer = _broadcast("matmul", [a[:-2], b[:-2]])
+    outer = broadcast_shape("matmul", [a[:-2], b[:-2]])
     rows, columns = a[-2:-1], b[-1:] if len(b) > 1 else ()
     stacks = [View(x.tensor, x.dims[:-2]) for x in (left, right)]
     writer = Writer()
