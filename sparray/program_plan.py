@@ -16,6 +16,7 @@ from sparray.compiler.scheduler.joined import JoinError, schedule_joined
 from sparray.compiler.scheduler.options import result_entries
 from sparray.compiler.scheduler.statistics import Statistics, bucket
 from sparray.compiler.scheduler.steps import KernelStep
+from sparray.compiler.scheduler.temporaries import searched_operands
 from sparray.errors import UnsupportedError
 from sparray.formats.format import Format
 from sparray.planning import Described, check_dtypes, described_plan
@@ -121,7 +122,10 @@ def _plan_alone(grouper: _Grouper, step: ProgramStep) -> None:
     if spec.format.is_dense:
         stored = prod(shape)
     else:
-        stored = round(result_entries(plan.plan.problem, extents_known))
+        problem = plan.plan.problem
+        searched = searched_operands(problem.assignment, problem.operands)
+        problem = replace(problem, operands=searched)
+        stored = round(result_entries(problem, extents_known))
     grouper.described[step.target] = Described(
         spec, shape, tuple(_positions(spec.format, shape, stored))
     )

@@ -177,3 +177,13 @@ def test_results_of_another_width_are_computed_apart():
         runner.run(arrays, {})
         np.testing.assert_array_equal(arrays["y"].values, np.ones(3))
         assert not runner.kernel.fits([wide, dense_operand(np.ones(3))])
+
+
+@pytest.mark.parametrize("format", ["dia", "bcsr(2, 2)", "nm(4, 4)"])
+def test_levels_that_cannot_be_searched_may_be_read_in_windows(format):
+    dense = np.array([[1.0, 0, 2, 0], [0, 3, 0, 0], [0, 0, 4, 5], [6, 0, 0, 7]])
+    text = sp.explain(
+        "D[i,j] = A[i,j in 1:] - A[i,j in :-1]; y[i] = D[i,j] * D[i,j]",
+        A=sp.array(dense, format=format),
+    )
+    assert "for which its levels cannot be searched" in text

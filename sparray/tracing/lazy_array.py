@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from sparray.errors import DTypeError, ShapeError
+from sparray.errors import DTypeError, SettingError, ShapeError
 from sparray.tracing import operations
 from sparray.tracing.arguments import (
     as_array,
@@ -396,6 +396,11 @@ def lazy(array: Any, name: str = "") -> LazyArray:
     name : str
         What expressions call it.
 
+    Raises
+    ------
+    SettingError
+        If the name is no string.
+
     Examples
     --------
     >>> import numpy as np
@@ -407,6 +412,8 @@ def lazy(array: Any, name: str = "") -> LazyArray:
     """
     if isinstance(array, LazyArray):
         return array
+    if not isinstance(name, str):
+        raise SettingError(f"lazy: expected a str as name, got {name!r}")
     operand = as_array("array", array)
     source = Source(
         tuple(operand.shape), operand.dtype, operand, hint=name if name else "x"

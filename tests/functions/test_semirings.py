@@ -1,5 +1,8 @@
 """Expressions over semirings, in any formats, against dense NumPy and SciPy."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 from oracle_check import interpreted
@@ -7,6 +10,7 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 import sparray as sp
+from sparray.errors import ExpressionError
 
 FORMATS = ("csr", "csc", "coo", "dcsr", "bitmap", "ell")
 
@@ -197,3 +201,17 @@ def test_explain_says_what_is_computed():
     text = str(sp.explain("ij,j->i", a, np.ones(4), semiring="min_plus"))
     assert "out[i] = min(j, add_absorbing_top(A[i,j], B[j]))" in text
     assert "fill value inf" in text
+
+
+def test_semirings_can_be_copied_and_pickled():
+    either = sp.Monoid("x + y - x * y", identity=0)
+    semiring = sp.Semiring(either, "times")
+    sp.einsum("ij->i", [[0.5, 0.5]], semiring=semiring)
+    for made in (copy.deepcopy(semiring), pickle.loads(pickle.dumps(semiring))):
+        assert made == semiring and hash(made) == hash(semiring)
+        assert made.addition.name == semiring.addition.name
+
+
+def test_an_identity_is_a_number_that_some_dtype_holds():
+    with pytest.raises(ExpressionError, match="an integer of 64 bits as identity"):
+        sp.Monoid("x + y", identity=10**400)

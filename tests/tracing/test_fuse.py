@@ -399,6 +399,8 @@ def test_lazy_arrays():
     for name in ("sum", "i", "out", "T1", "inf", "a b", "j; k"):
         made = sp.lazy(MASK, name) + sp.lazy(np.ones(N), "i") + sp.lazy(np.ones(N))
         np.testing.assert_allclose(made.compute(), MASK.todense() + 2)
+    with pytest.raises(SettingError, match="expected a str as name, got 5"):
+        sp.lazy(MASK, 5)
 
 
 def test_a_program_is_explained():

@@ -22,6 +22,7 @@ __all__ = ["Monoid", "as_row", "evaluated", "made_name"]
 PARAMETERS = (Access("x", ()), Access("y", ()))
 WORDS = {"plus": "add", "times": "mul", "minimum": "min", "maximum": "max"}
 """Names of operators that the table has under others."""
+_LARGEST = 2**63
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,15 @@ class Monoid:
                 raise ExpressionError(
                     f"Monoid: expected a number as {name}, got {value!r}"
                 )
+            if isinstance(value, int) and not -_LARGEST <= value < 2 * _LARGEST:
+                raise ExpressionError(
+                    f"Monoid: expected an integer of 64 bits as {name}, or a float"
+                )
         check(self.row, f"Monoid({self.operator!r})")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Rows of the table of operators have functions, which no pickle holds.
+        return Monoid, (self.operator, self.identity, self.annihilator)
 
     @cached_property
     def row(self) -> Operator:

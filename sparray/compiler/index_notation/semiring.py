@@ -82,6 +82,10 @@ class Semiring:
             )
         self.multiplication  # noqa: B018
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Rows of the table of operators have functions, which no pickle holds.
+        return Semiring, (self.add, self.multiply)
+
     @cached_property
     def addition(self) -> Operator:
         """The operator of ``+`` and of sums."""

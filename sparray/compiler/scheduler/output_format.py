@@ -12,7 +12,7 @@ from sparray.compiler.levels import level_index
 from sparray.compiler.merge_lattice import lattice
 from sparray.compiler.problem import Problem, TensorSpec
 from sparray.compiler.scheduler.assembly import walked_at
-from sparray.compiler.scheduler.temporaries import searched_spec
+from sparray.compiler.scheduler.temporaries import searched_operands
 from sparray.formats.compressed import Compressed
 from sparray.formats.dense import Dense
 from sparray.formats.format import Format
@@ -51,11 +51,7 @@ def infer_format(
     value, reductions = split_reductions(assignment.value)
     merged = merged_value(value, reductions)
     dense = named_format("dense", ndim)
-    searched = {a.tensor: a for a in accesses(assignment.value)}
-    operands = tuple(
-        (name, searched_spec(searched[name], spec) if name in searched else spec)
-        for name, spec in operands
-    )
+    operands = searched_operands(assignment, operands)
     problem = Problem(assignment, operands, TensorSpec(dense, "float64"))
     if ndim == 0:
         return dense

@@ -1,10 +1,11 @@
 """Formats of the temporaries that a plan makes."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from sparray.compiler.index_notation.affine import is_affine
-from sparray.compiler.index_notation.nodes import Access
+from sparray.compiler.index_notation.nodes import Access, Assignment
+from sparray.compiler.index_notation.traversal import accesses
 from sparray.compiler.problem import TensorSpec
 from sparray.formats.compressed import Compressed
 from sparray.formats.dense import Dense
@@ -30,6 +31,7 @@ __all__ = [
     "has_blocks",
     "is_coordinate_list",
     "reordered",
+    "searched_operands",
     "searched_spec",
     "slotted_leaf",
     "takes_parts",
@@ -142,6 +144,17 @@ def searched_spec(access: Access, spec: TensorSpec) -> TensorSpec:
     ndim = spec.format.ndim
     levels = named_format("csr" if ndim == 2 else "csf", ndim).levels
     return replace(spec, format=Format(levels, spec.format.dimension_order))
+
+
+def searched_operands(
+    assignment: Assignment, operands: Iterable[tuple[str, TensorSpec]]
+) -> tuple[tuple[str, TensorSpec], ...]:
+    """Return operands as they have to be so that every access can be followed."""
+    read = {access.tensor: access for access in accesses(assignment.value)}
+    return tuple(
+        (name, searched_spec(read[name], spec) if name in read else spec)
+        for name, spec in operands
+    )
 
 
 def has_blocks(format: Format) -> bool:
