@@ -99,7 +99,7 @@ def broadcast_shape(op: str, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ..
     ShapeError
         If they do not broadcast together.
     """
-    # NumPy's function stops at 32 dimensions.
+    # NumPy's function stops at 32 dimensions, and at 2**63 elements.
     full = [1] * max(map(len, shapes), default=0)
     for shape in shapes:
         for place in range(-len(shape), 0):

@@ -33,6 +33,7 @@ def test_a_command_is_required(capsys):
         (["ijk,kr->ijr", "--formats", "csf"], "A: (i, j, k) -> (i: compressed"),
         (["ij,ij->ij", "--formats", "csr", "csr", "--result", "csc"], "decisions"),
         (["i->", "--shapes", "0", "--formats", "csf", "--source"], "function"),
+        (["y = 3"], "out = 3"),
     ],
 )
 def test_explain(capsys, arguments, said):
@@ -47,6 +48,7 @@ def test_explain(capsys, arguments, said):
         (["ij->i", "--shapes", "5x5"], "shapes: expected extents as 1000,64"),
         (["ij->i", "--formats", "cssr"], "cssr"),
         (["ij->iz"], "einsum"),
+        (["ij->i", "--shapes", f"{2**40},{2**40}"], "shapes: expected dense operands"),
         (["ij->i", "--dtype", "float8"], "dtype: expected"),
         (["ij->i", "--formats", "csr", "--per-row", "-1"], "per-row: expected"),
     ],

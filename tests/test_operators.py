@@ -112,6 +112,18 @@ def test_extents_of_one_are_broadcast(format, left, right):
     np.testing.assert_array_equal(product.todense() != 0, x * y != 0)
 
 
+def test_arrays_of_more_elements_than_can_be_counted_are_operands():
+    huge = 2**40
+    one = sp.from_coords([[3], [7]], [5.0], (huge, huge), format="dcsr")
+    with interpreted():
+        for found in (one * one, one + one.T.T, one * sp.array([[5.0]])):
+            assert found.shape == (huge, huge) and found.nnz == 1
+        assert (one + 1).fill_value == 1 and (one == one).fill_value
+        assert sp.fuse(lambda a: (a * a).sum() * 10**30)(one) == 25e30
+    with pytest.raises(ShapeError, match="expected shapes that broadcast together"):
+        one * sp.from_coords([[3], [7]], [5.0], (huge, huge - 1))
+
+
 def test_a_sparse_column_and_a_sparse_matrix_stay_sparse():
     huge = 10**6
     column = sp.from_coords([[3], [0]], [2.0], (huge, 1), format="coo")

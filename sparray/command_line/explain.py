@@ -81,7 +81,7 @@ def _operands(
     expression: Expression, arguments: argparse.Namespace
 ) -> list[SparseArray | npt.NDArray[Any]]:
     ndims = {number: len(access.indices) for access, number in expression.axes}
-    default = 1000 if max(ndims.values()) < 3 else 100
+    default = 1000 if max(ndims.values(), default=0) < 3 else 100
     if arguments.per_row < 0:
         raise SettingError(
             f"per-row: expected a number from 0 on, got {arguments.per_row}"
@@ -118,7 +118,12 @@ def _operand(
 ) -> SparseArray | npt.NDArray[Any]:
     dtype = as_dtype(arguments.dtype)
     if format == "dense":
-        return np.zeros(shape, dtype)
+        try:
+            return np.zeros(shape, dtype)
+        except (ValueError, MemoryError):
+            raise SettingError(
+                f"shapes: expected dense operands that fit in memory, got {shape}"
+            ) from None
     rng = np.random.default_rng(0)
     count = arguments.per_row * (shape[0] if shape else 1)
     coords = np.array([rng.integers(0, max(extent, 1), count) for extent in shape])

@@ -84,7 +84,7 @@ def as_dtype(dtype: Any, argument: str = "dtype") -> np.dtype[Any]:
     """
     try:
         known = numpy_dtype(dtype)
-    except TypeError:
+    except (TypeError, ValueError):
         raise DTypeError(f"{argument}: expected a dtype, got {dtype!r}") from None
     # Other packages' dtypes, whose numbers are theirs, may call their kind "f".
     foreign = not 0 <= known.num < 256 and not is_half(known)

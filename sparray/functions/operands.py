@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sparray.compiler.index_notation.semiring import as_semiring
+from sparray.errors import ExpressionError
 from sparray.expression import Expression, assignment_expression, einsum_expression
 from sparray.formats.format import Format
 from sparray.formats.named import as_format
@@ -47,6 +48,10 @@ def stated(
     tuple of Expression, list of operands, Format or None
         Parsed.
     """
+    if not isinstance(expression, str):
+        raise ExpressionError(
+            f"expression: expected a str, got {type(expression).__name__}"
+        )
     by_hand, over = as_schedule(schedule), as_semiring(semiring)
     if "=" in expression:
         parsed = assignment_expression(expression, missing, by_hand, over)

@@ -127,7 +127,10 @@ def _typed(op: str, number: int, operands: Sequence[View | Number]) -> View | Nu
                 "pow: expected exponents of integers that are not negative, got "
                 f"{value}; convert the base to float64 first"
             )
-    if beside and (type(value) is bool or not np.isfinite(value)):
+    # An integer is finite; one past 64 bits is nothing that NumPy can ask.
+    if beside and (
+        type(value) is bool or (type(value) is not int and not np.isfinite(value))
+    ):
         return value
     if beside and value in _STRUCTURAL:
         return value

@@ -64,6 +64,7 @@ def test_explicit_zeros_of_sparse_objects_are_kept():
         ((DENSE, "cssr"), FormatError, "expected a known name"),
         ((DENSE, "csf", "longdouble"), DTypeError, "got float128|got longdouble"),
         ((DENSE[0], "csr"), FormatError, "expected 2 or more dimensions, got 1"),
+        ((DENSE, "csr", {"A": "int8"}), DTypeError, "expected a dtype, got {'A'"),
         ((DENSE, "csr", "int8", 300), DTypeError, "expected a value that int8 holds"),
     ],
 )

@@ -101,6 +101,8 @@ def test_settings_are_checked(A, settings):
 def test_operands_are_checked(A):
     with pytest.raises(sp.errors.ShapeError):
         sp.autotune("ij,j->i", A, np.ones(4))
+    with pytest.raises(sp.errors.ExpressionError, match="expected a str, got int"):
+        sp.autotune(5)
     with pytest.raises(sp.errors.ExpressionError, match="expected the operands"):
         sp.autotune("y[i] = A[i,j] * x[j]", A=A)
 
