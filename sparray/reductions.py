@@ -1,5 +1,6 @@
 """Reductions over axes: each is an expression for the compiler."""
 
+import operator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -41,7 +42,7 @@ def sum_over(
     Raises
     ------
     ShapeError
-        If an axis does not exist or is given twice.
+        If an axis is no integer, does not exist or is given twice.
     """
     if hasattr(operand, "__sparray_function__"):
         # A lazy array.
@@ -67,12 +68,18 @@ def _axes(
     given = axis if isinstance(axis, tuple) else (axis,)
     axes = []
     for one in given:
-        if not -ndim <= one < ndim:
+        try:
+            place = operator.index(one)
+        except TypeError:
+            raise ShapeError(
+                f"axis: expected an integer or a tuple of them, got {axis!r}"
+            ) from None
+        if not -ndim <= place < ndim:
             raise ShapeError(
                 f"axis: expected an axis of shape {shape}, from {-ndim} to {ndim - 1}, "
-                f"got {one}"
+                f"got {place}"
             )
-        axes.append(one % ndim)
+        axes.append(place % ndim)
     if len(set(axes)) != len(axes):
         raise ShapeError(f"axis: expected each axis once, got {axis}")
     return set(axes)

@@ -172,6 +172,9 @@ def test_sums_over_axes_that_are_not_there():
         a.sum(2)
     with pytest.raises(ShapeError, match="each axis once"):
         a.sum((0, -2))
+    for axis in (0.5, "a", [0, 1]):
+        with pytest.raises(ShapeError, match="axis: expected an integer or a tuple"):
+            a.sum(axis)
 
 
 def test_numpy_functions_do_not_densify():

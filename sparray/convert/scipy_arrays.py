@@ -13,7 +13,7 @@ from sparray.convert.compressed_parts import (
 )
 from sparray.convert.entries import cast_values, convert_format, from_coords
 from sparray.convert.scipy_diagonals import by_rows, from_dia, has_diagonals, to_dia
-from sparray.errors import DTypeError, UnsupportedError
+from sparray.errors import DTypeError, SettingError, UnsupportedError
 from sparray.formats.coordinates import as_shape
 from sparray.formats.format import Format
 from sparray.formats.named import as_format, named_format
@@ -56,7 +56,14 @@ def from_scipy(
     ------
     InvalidBufferError, CoordinateError
         If the buffers of the SciPy array are malformed.
+    SettingError
+        If it is something else.
     """
+    if not hasattr(matrix, "format") or not hasattr(matrix, "tocoo"):
+        raise SettingError(
+            f"matrix: expected a SciPy sparse array, got {type(matrix).__name__} "
+            "(sparray.array takes any array)"
+        )
     if matrix.format in ("csr", "csc", "bsr") and matrix.ndim == 2:
         parts = CompressedParts(
             matrix.format != "csc",

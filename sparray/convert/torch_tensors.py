@@ -22,7 +22,7 @@ from sparray.convert.entries import (
 )
 from sparray.convert.scipy_arrays import interchange_format, refuse_fill
 from sparray.convert.torch_memory import as_ndarray, as_strided_tensor
-from sparray.errors import InvalidBufferError, UnsupportedError
+from sparray.errors import InvalidBufferError, SettingError, UnsupportedError
 from sparray.formats.format import Format
 from sparray.formats.named import as_format
 from sparray.sparse_array import SparseArray
@@ -74,9 +74,16 @@ def from_torch(
         If it is bfloat16, and ml_dtypes is not installed.
     InvalidBufferError, CoordinateError
         If the index tensors are malformed.
+    SettingError
+        If it is no tensor.
     """
     import torch
 
+    if not isinstance(tensor, torch.Tensor):
+        raise SettingError(
+            f"tensor: expected a torch.Tensor, got {type(tensor).__name__} "
+            "(sparray.array takes any array)"
+        )
     if tensor.device.type != "cpu":
         raise UnsupportedError(
             f"tensor: expected one on the CPU, got device {tensor.device} "

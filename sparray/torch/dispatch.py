@@ -130,14 +130,14 @@ def _warn_once(name: str, given: str, reason: str) -> None:
         f"{name} of {given} is computed densely: {reason}. W.to_dense() says so "
         "without a warning; sparray.torch.strict() makes it an error"
     )
+    # Without the module's globals: the loader of an interactive `__main__` raises when
+    # it is asked for the source.
     warnings.warn_explicit(
         SparrayWarning(message),
         SparrayWarning,
         place[0],
         place[1],
         frame.f_globals.get("__name__"),
-        None,
-        frame.f_globals,
     )
 
 

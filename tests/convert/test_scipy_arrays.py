@@ -9,6 +9,7 @@ from sparray.errors import (
     CoordinateError,
     DTypeError,
     InvalidBufferError,
+    SettingError,
     UnsupportedError,
 )
 from sparray.formats import NAMED_FORMATS
@@ -180,3 +181,8 @@ def test_what_scipy_cannot_hold_is_refused():
             to_scipy(array(DENSE, dtype=dtype))
     with pytest.raises(UnsupportedError, match="1 dimension or more"):
         to_scipy(array(3.0))
+
+
+def test_another_object_is_named():
+    with pytest.raises(SettingError, match="expected a SciPy sparse array, got"):
+        from_scipy(np.ones((2, 2)))

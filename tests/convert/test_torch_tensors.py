@@ -10,6 +10,7 @@ from sparray.errors import (
     CoordinateError,
     DTypeError,
     InvalidBufferError,
+    SettingError,
     SparrayError,
     UnsupportedError,
 )
@@ -195,3 +196,8 @@ def test_what_torch_cannot_hold_is_refused():
     assert to_torch(array(DENSE, "dense", fill_value=1)).tolist() == DENSE.tolist()
     with pytest.raises(SparrayError, match="to_torch: expected an array that torch"):
         to_torch(from_coords(np.ones((70, 1), int), [1.0], (2,) * 70, "csf"))
+
+
+def test_another_object_is_named():
+    with pytest.raises(SettingError, match=r"expected a torch\.Tensor, got ndarray"):
+        from_torch(np.ones((2, 2)))

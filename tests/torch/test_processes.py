@@ -29,6 +29,15 @@ def test_a_missing_torch_is_said_with_the_command_that_installs_it():
     assert "pip install 'sparray-levels[torch]'" in made.stderr
 
 
+def test_dense_fallbacks_warn_in_code_that_has_no_file():
+    made = run(
+        "import torch, sparray.torch as spt\n"
+        "print(torch.cumsum(spt.tensor(torch.eye(2), 'csr'), 0)[1])"
+    )
+    assert made.stdout == "tensor([1., 1.])\n", made.stderr
+    assert "torch.cumsum of csr (2, 2) is computed densely" in made.stderr
+
+
 class Products(Dataset):
     def __init__(self, weight):
         self.weight = weight
