@@ -22,12 +22,12 @@ class Progress:
         What the bar says.
     unit : str
         What is counted; ``"B"`` is scaled to MB.
-    delay_s : float
-        Seconds before it is shown.
+    delay_s : float, optional
+        Seconds before it is shown; 3 by default.
     """
 
     def __init__(
-        self, total: int, what: str, unit: str = "B", delay_s: float = _DELAY_S
+        self, total: int, what: str, unit: str = "B", delay_s: float | None = None
     ) -> None:
         self._bar: Any = None
         if sys.stderr is None or not sys.stderr.isatty():
@@ -41,7 +41,7 @@ class Progress:
             desc=what,
             unit=unit,
             unit_scale=True,
-            delay=delay_s,
+            delay=_DELAY_S if delay_s is None else delay_s,
             leave=False,
         )
 

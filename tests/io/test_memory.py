@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sparray as sp
-from sparray.io import progress
+from sparray._kernels import progress
 
 N = 1_000_000
 BLOCKS_BYTES = 2**23
