@@ -1,6 +1,7 @@
 """Python's operators on arrays: each is an expression for the compiler."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -279,7 +280,9 @@ def _as_operand(value: Any) -> "Operand | npt.NDArray[Any] | None":
 
 
 def _wrap(expression: Expression, operands: list[Any]) -> Any:
-    like = next(x for x in operands if isinstance(x, ArrayOperators))
+    like = operands[0]
+    if not isinstance(like, ArrayOperators):
+        like = next(x for x in operands if isinstance(x, ArrayOperators))
     result = evaluate_expression(expression, operands)
     return wrap_result(result, cast("SparseArray", like))
 
@@ -288,8 +291,12 @@ def _matmul(left: Any, right: Any) -> Any:
     a, b = _as_operand(left), _as_operand(right)
     if a is None or b is None:
         return NotImplemented
-    text = matmul_text(len(a.shape), len(b.shape))
-    return _wrap(assignment_expression(text), [a, b])
+    return _wrap(_matmul_expression(len(a.shape), len(b.shape)), [a, b])
+
+
+@lru_cache(maxsize=256)
+def _matmul_expression(left: int, right: int) -> Expression:
+    return assignment_expression(matmul_text(left, right))
 
 
 def apply_binary(op: str, left: Any, right: Any) -> Any:

@@ -200,10 +200,11 @@ def given_key(operand: Given) -> Hashable:
 
 def _run(call: _Call, expression: Expression, operands: Sequence[Given]) -> Stored:
     extents = expression.extents(operands)
-    given = [
-        dense_operand(operand) if isinstance(operand, np.ndarray) else operand
-        for operand in operands
-    ]
+    given: list[Operand] = []
+    for operand in operands:
+        if isinstance(operand, np.ndarray):
+            operand = dense_operand(operand)
+        given.append(operand)
     try:
         if call.single is not None:
             return call.single.run(

@@ -44,6 +44,10 @@ def mask_kind(mask: object, complement: bool) -> str | None:
 _roads: dict[object, object] = {}
 
 
+_MOST_KNOWN = 256
+"""Shapes of operands that an expression remembers the extents of."""
+
+
 class Shaped(Protocol):
     """Whatever has a shape."""
 
@@ -140,6 +144,21 @@ class Expression:
         CoordinateError
             If a coordinate leaves its dimension.
         """
+        shapes = tuple([operand.shape for operand in operands])
+        known = self._known_extents.get(shapes)
+        if known is None:
+            known = self._checked_extents(operands)
+            if len(self._known_extents) >= _MOST_KNOWN:
+                self._known_extents.clear()
+            self._known_extents[shapes] = known
+        return known
+
+    @cached_property
+    def _known_extents(self) -> dict[tuple[tuple[int, ...], ...], list[int]]:
+        """What `extents` found for shapes: a warm call looks it up."""
+        return {}
+
+    def _checked_extents(self, operands: Sequence[Shaped]) -> list[int]:
         if self.sources:
             return self._extents_of_windows(operands)
         found = [-1] * len(self.indices)
