@@ -117,7 +117,7 @@ def test_legal_schedules_of_products_change_no_result(seed):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("first", range(0, 500, 250))
+@pytest.mark.parametrize("first", range(0, 250, 250))
 def test_legal_schedules_of_products_change_no_result_many(first):
     names = set()
     for seed in range(first, first + 250):
@@ -130,7 +130,7 @@ def test_legal_schedules_of_products_change_no_result_many(first):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("first", range(0, 500, 250))
+@pytest.mark.parametrize("first", range(0, 250, 250))
 def test_legal_schedules_by_hand_change_no_result_many(first):
     questions = [scheduled(random_question(s), s) for s in range(first, first + 250)]
     taken = [q for q in questions if q.schedule is not None]
@@ -189,14 +189,14 @@ def test_compiled_kernels_agree_with_dense_numpy_in_slices():
 
 @pytest.mark.slow
 def test_compiled_kernels_agree_with_dense_numpy_many():
-    assert compiled(range(1000, 1120)).count(None) > 95
+    assert compiled(range(1000, 1080)).count(None) > 64
 
 
 @pytest.mark.slow
 def test_compiled_kernels_agree_in_every_dtype_many():
-    assert compiled(range(1420, 1540), every_dtype=True).count(None) > 75
+    assert compiled(range(1420, 1500), every_dtype=True).count(None) > 50
 
 
 @pytest.mark.slow
 def test_compiled_kernels_agree_with_dense_numpy_in_slices_many():
-    assert compiled(range(1000, 1060), batched_question).count(None) > 42
+    assert compiled(range(1000, 1040), batched_question).count(None) > 28
