@@ -11,40 +11,19 @@ from sparray.compiler.loop_ir.builder import add, equal, less, literal, minimum
 from sparray.compiler.lower.access import walked_level
 from sparray.compiler.lower.context import Context
 from sparray.compiler.lower.scope import Place, Scope
-from sparray.compiler.lower.window import WindowWalker, window_walker
-from sparray.formats.level import LevelView, PositionIterable
+from sparray.compiler.lower.window import LevelRange, WindowWalker, window_walker
 
 __all__ = ["LevelWalker", "ListWalker", "Walker", "segment_end", "walker"]
 
 
-@dataclass(frozen=True, slots=True)
-class LevelWalker:
-    """The positions ``[begin, end)`` of one level, below where its access is.
+class EveryPosition:
+    """Walks positions that all have a coordinate of the loop."""
 
-    Accesses with the same pattern, ``along``, are always at the same position.
-    """
-
-    access: Access
-    begin: ir.Expr
-    end: ir.Expr
-    place: Place
-    level: PositionIterable
-    view: LevelView
-    along: tuple[Access, ...] = ()
-
-    @property
-    def hint(self) -> str:
-        """Hint for the variable that walks."""
-        return names.position(self.access.tensor, self.place.depth)
-
-    @property
-    def unique(self) -> bool:
-        """True if each coordinate has one position."""
-        return self.level.unique
+    __slots__ = ()
 
     def coordinate(self, position: ir.Expr) -> ir.Expr:
         """Return the coordinate at a position."""
-        return self.level.coordinate(self.view, position)
+        raise NotImplementedError
 
     @property
     def skips(self) -> bool:
@@ -58,6 +37,20 @@ class LevelWalker:
     def key(self, position: ir.Expr) -> ir.Expr:
         """Return what tells the positions of different coordinates apart."""
         return self.coordinate(position)
+
+
+@dataclass(frozen=True, slots=True)
+class LevelWalker(LevelRange, EveryPosition):
+    """The positions ``[begin, end)`` of one level, below where its access is.
+
+    Accesses with the same pattern, ``along``, are always at the same position.
+    """
+
+    along: tuple[Access, ...] = ()
+
+    def coordinate(self, position: ir.Expr) -> ir.Expr:
+        """Return the coordinate at a position."""
+        return self.level.coordinate(self.view, position)
 
     def size(self, ctx: Context) -> ir.Expr:
         """Return the number of positions of the whole level, or of its slice."""
@@ -82,7 +75,7 @@ class LevelWalker:
 
 
 @dataclass(frozen=True, slots=True)
-class ListWalker:
+class ListWalker(EveryPosition):
     """The coordinates in a workspace's list, each once and in order."""
 
     access: Access
@@ -103,19 +96,6 @@ class ListWalker:
     def coordinate(self, position: ir.Expr) -> ir.Expr:
         """Return the coordinate at a place of the list."""
         return ir.Load(self.coordinates, position)
-
-    @property
-    def skips(self) -> bool:
-        """Every position has a coordinate of the loop."""
-        return False
-
-    def hit(self, position: ir.Expr) -> ir.Expr:
-        """Return whether a position has a coordinate of the loop."""
-        return literal(True)
-
-    def key(self, position: ir.Expr) -> ir.Expr:
-        """Return what tells the positions of different coordinates apart."""
-        return self.coordinate(position)
 
     def enter(
         self, scope: Scope, coordinate: ir.Expr, begin: ir.Expr, end: ir.Expr | None

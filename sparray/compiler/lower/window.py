@@ -12,19 +12,12 @@ from sparray.compiler.lower.scope import Place, Scope
 from sparray.errors import InternalError
 from sparray.formats.level import Bounds, LevelView, PositionIterable, Searchable
 
-__all__ = ["WindowWalker", "window_walker"]
+__all__ = ["LevelRange", "WindowWalker", "window_walker"]
 
 
 @dataclass(frozen=True, slots=True)
-class WindowWalker:
-    """Positions of a level with coordinates ``first + step * i`` for some ``i``.
-
-    Both ends are searched, so a loop passes the entries between them alone. With a
-    step of more than one it passes some that are of no ``i``, which it has to skip.
-
-    A negative step visits positions downwards: ``position`` is what loops count, which
-    stands for the level's position ``-position`` then.
-    """
+class LevelRange:
+    """Positions ``[begin, end)`` of one level, below where an access is."""
 
     access: Access
     begin: ir.Expr
@@ -32,8 +25,6 @@ class WindowWalker:
     place: Place
     level: PositionIterable
     view: LevelView
-    first: ir.Expr
-    step: int
 
     @property
     def hint(self) -> str:
@@ -44,6 +35,21 @@ class WindowWalker:
     def unique(self) -> bool:
         """True if each coordinate has one position."""
         return self.level.unique
+
+
+@dataclass(frozen=True, slots=True)
+class WindowWalker(LevelRange):
+    """Positions of a level with coordinates ``first + step * i`` for some ``i``.
+
+    Both ends are searched, so a loop passes the entries between them alone. With a
+    step of more than one it passes some that are of no ``i``, which it has to skip.
+
+    A negative step visits positions downwards: ``position`` is what loops count, which
+    stands for the level's position ``-position`` then.
+    """
+
+    first: ir.Expr
+    step: int
 
     @property
     def skips(self) -> bool:
