@@ -16,6 +16,7 @@ from sparray.compiler.cin.nodes import (
     Tiles,
     Where,
 )
+from sparray.compiler.cin.traversal import walk
 from sparray.compiler.index_notation.nodes import Reduce
 from sparray.compiler.index_notation.simplify import accesses, substitute
 from sparray.errors import InternalError
@@ -82,15 +83,12 @@ def target_access(statement: Stmt) -> Access:
 
 def reads(statement: Stmt) -> frozenset[Access]:
     """Return every access that a statement reads anywhere, workspaces included."""
-    if isinstance(statement, Assign):
-        return frozenset(accesses(statement.value))
-    if isinstance(statement, Forall | Tiles):
-        return reads(statement.body)
-    if isinstance(statement, Where):
-        return reads(statement.producer) | reads(statement.consumer)
-    if isinstance(statement, Sequence):
-        return frozenset().union(*map(reads, statement.statements))
-    raise InternalError(f"expected a CIN statement, got {statement!r}")
+    return frozenset(
+        access
+        for inside in walk(statement)
+        if isinstance(inside, Assign)
+        for access in accesses(inside.value)
+    )
 
 
 @singledispatch

@@ -20,7 +20,7 @@ from sparray.compiler.cin.nodes import (
     Tiles,
     Where,
 )
-from sparray.compiler.cin.verify import verify, written
+from sparray.compiler.cin.verify import verify, workspace_names, written
 from sparray.compiler.index_notation.affine import affine
 from sparray.compiler.index_notation.apply import apply_operator, reduction_identity
 from sparray.compiler.loop_ir.dtypes import widened
@@ -79,7 +79,7 @@ def run(
     whatever its kind.
     """
     verify(statement)
-    workspaces = _workspaces(statement)
+    workspaces = workspace_names(statement)
     results = [
         a.target for a in written(statement) if a.target.tensor not in workspaces
     ]
@@ -90,16 +90,6 @@ def run(
     machine = _Machine({**arrays, result.tensor: out}, dict(extents))
     machine.execute(statement)
     return out
-
-
-def _workspaces(statement: Stmt) -> frozenset[str]:
-    if isinstance(statement, Where):
-        own = frozenset({statement.workspace.name})
-        return own | _workspaces(statement.producer) | _workspaces(statement.consumer)
-    if isinstance(statement, Forall | Tiles):
-        return _workspaces(statement.body)
-    parts = statement.statements if isinstance(statement, Sequence) else ()
-    return frozenset(name for part in parts for name in _workspaces(part))
 
 
 def _initial(statement: Stmt, tensor: str, dtype: DTypeLike) -> Any:

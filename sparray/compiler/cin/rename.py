@@ -7,14 +7,11 @@ from functools import singledispatch
 from sparray.compiler.cin.nodes import (
     Access,
     Assign,
-    Forall,
-    Sequence,
     Stmt,
-    Tiles,
     Where,
 )
+from sparray.compiler.cin.traversal import rebuilt
 from sparray.compiler.index_notation.traversal import accesses, substitute
-from sparray.errors import InternalError
 
 __all__ = ["renamed"]
 
@@ -31,7 +28,7 @@ def renamed(statement: Stmt, rename: Callable[[Access], Access]) -> Stmt:
         What stands in place of an access. A workspace takes the name that an access to
         it gets.
     """
-    raise InternalError(f"expected a CIN statement, got {statement!r}")
+    return rebuilt(statement, lambda inside: renamed(inside, rename))
 
 
 @renamed.register
@@ -39,12 +36,6 @@ def _(statement: Assign, rename: Callable[[Access], Access]) -> Stmt:
     others = {access: rename(access) for access in accesses(statement.value)}
     value = substitute(statement.value, others)
     return Assign(rename(statement.target), value, statement.op)
-
-
-@renamed.register(Forall)
-@renamed.register(Tiles)
-def _(statement: Forall | Tiles, rename: Callable[[Access], Access]) -> Stmt:
-    return replace(statement, body=renamed(statement.body, rename))
 
 
 @renamed.register
@@ -56,8 +47,3 @@ def _(statement: Where, rename: Callable[[Access], Access]) -> Stmt:
         renamed(statement.producer, rename),
         replace(workspace, name=name),
     )
-
-
-@renamed.register
-def _(statement: Sequence, rename: Callable[[Access], Access]) -> Stmt:
-    return Sequence(tuple(renamed(part, rename) for part in statement.statements))

@@ -15,6 +15,7 @@ from sparray.compiler.cin.nodes import (
     Workspace,
 )
 from sparray.compiler.cin.printer import print_statement
+from sparray.compiler.cin.traversal import walk
 from sparray.compiler.index_notation.traversal import (
     accesses,
     contains_reduce,
@@ -65,23 +66,12 @@ def verify(statement: Stmt) -> None:
 
 def written(statement: Stmt) -> tuple[Assign, ...]:
     """Return every assignment of a statement, in the order in which they run."""
-    if isinstance(statement, Assign):
-        return (statement,)
-    return tuple(a for child in _children(statement) for a in written(child))
-
-
-def _children(statement: Stmt) -> tuple[Stmt, ...]:
-    if isinstance(statement, Forall | Tiles):
-        return (statement.body,)
-    if isinstance(statement, Where):
-        return (statement.producer, statement.consumer)
-    return statement.statements if isinstance(statement, Sequence) else ()
+    return tuple(s for s in walk(statement) if isinstance(s, Assign))
 
 
 def workspace_names(statement: Stmt) -> list[str]:
     """Return the name of each workspace of a statement."""
-    own = [statement.workspace.name] if isinstance(statement, Where) else []
-    return own + [n for c in _children(statement) for n in workspace_names(c)]
+    return [s.workspace.name for s in walk(statement) if isinstance(s, Where)]
 
 
 @dataclass(frozen=True, slots=True)

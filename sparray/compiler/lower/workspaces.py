@@ -6,14 +6,12 @@ from functools import reduce
 from sparray.compiler import names
 from sparray.compiler.cin.nodes import (
     Access,
-    Assign,
-    Forall,
-    Sequence,
     Stmt,
     Tiles,
     Where,
     Workspace,
 )
+from sparray.compiler.cin.traversal import walk
 from sparray.compiler.levels import level_index, n_levels
 from sparray.compiler.loop_ir import nodes as ir
 from sparray.compiler.loop_ir.builder import add, literal, mul
@@ -46,16 +44,9 @@ def buffered_workspaces(statement: Stmt) -> Iterator[Where]:
 
 def largest_tiles(statement: Stmt) -> Iterator[tuple[str, int]]:
     """Yield the inner index of each `Tiles` of a statement, with its largest size."""
-    if isinstance(statement, Tiles):
-        yield statement.inner, statement.sizes[0]
-    if isinstance(statement, Forall | Tiles):
-        yield from largest_tiles(statement.body)
-    elif isinstance(statement, Where):
-        yield from largest_tiles(statement.producer)
-        yield from largest_tiles(statement.consumer)
-    elif isinstance(statement, Sequence):
-        for part in statement.statements:
-            yield from largest_tiles(part)
+    for inside in walk(statement):
+        if isinstance(inside, Tiles):
+            yield inside.inner, inside.sizes[0]
 
 
 def list_workspaces(statement: Stmt) -> Iterator[Where]:
@@ -65,17 +56,7 @@ def list_workspaces(statement: Stmt) -> Iterator[Where]:
 
 def workspaces(statement: Stmt) -> Iterator[Where]:
     """Yield every `Where` of a statement."""
-    if isinstance(statement, Where):
-        yield statement
-        yield from workspaces(statement.producer)
-        yield from workspaces(statement.consumer)
-    elif isinstance(statement, Forall | Tiles):
-        yield from workspaces(statement.body)
-    elif isinstance(statement, Sequence):
-        for part in statement.statements:
-            yield from workspaces(part)
-    elif not isinstance(statement, Assign):
-        raise InternalError(f"expected a CIN statement, got {statement!r}")
+    return (inside for inside in walk(statement) if isinstance(inside, Where))
 
 
 def allocate(lists: Iterator[Where], ctx: Context) -> None:

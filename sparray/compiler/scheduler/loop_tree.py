@@ -6,7 +6,7 @@ it walks, and of the values that change with it. What stays the same in a loop i
 outside, and scalars and tiles stay in registers.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 
@@ -27,7 +27,7 @@ from sparray.compiler.index_notation.nodes import Access, Apply, Expr, Literal
 from sparray.compiler.index_notation.simplify import accesses
 from sparray.compiler.index_notation.traversal import substitute, walk
 from sparray.compiler.levels import is_walked, level_index, n_levels, walked_index
-from sparray.compiler.lower.workspaces import workspaces
+from sparray.compiler.lower.workspaces import largest_tiles, workspaces
 from sparray.compiler.problem import Problem
 from sparray.compiler.schedule.assemble import Assembly
 from sparray.compiler.scheduler.assembly import walked_at
@@ -114,9 +114,7 @@ def workspace_sizes(
     extents : mapping of str to int
         Of each index of the problem.
     """
-    sizes = {
-        tiles.inner: max(tiles.sizes) for tiles in _tiles_of(decision.statement)
-    } | dict(extents)
+    sizes = dict(largest_tiles(decision.statement)) | dict(extents)
     return tuple(
         WorkspaceSize(
             place.workspace, _n_bytes(place.workspace, sizes, decision.problem)
@@ -142,20 +140,6 @@ def _length(index: str, sizes: Mapping[str, int]) -> int:
     if not isinstance(part, names.Block):
         return sizes[index]
     return part.size if part.is_remainder else -(-sizes[part.base] // part.size)
-
-
-def _tiles_of(statement: Stmt) -> Iterator[Tiles]:
-    if isinstance(statement, Tiles):
-        yield statement
-    parts: Iterable[Stmt] = ()
-    if isinstance(statement, Forall | Tiles):
-        parts = (statement.body,)
-    elif isinstance(statement, Where):
-        parts = (statement.producer, statement.consumer)
-    elif isinstance(statement, Statements):
-        parts = statement.statements
-    for part in parts:
-        yield from _tiles_of(part)
 
 
 class _Estimator:

@@ -10,11 +10,10 @@ from sparray.compiler.cin.nodes import (
     Assign,
     Expr,
     Forall,
-    Sequence,
     Stmt,
     Tiles,
-    Where,
 )
+from sparray.compiler.cin.traversal import rebuilt
 from sparray.compiler.index_notation.affine import rename_coordinate
 from sparray.compiler.index_notation.parser import parse_assignment
 from sparray.compiler.index_notation.printer import print_access
@@ -30,7 +29,7 @@ from sparray.compiler.schedule.pack import Pack
 from sparray.compiler.schedule.precompute import Precompute
 from sparray.compiler.schedule.reorder import Reorder
 from sparray.compiler.schedule.split import Split
-from sparray.errors import ExpressionError, InternalError
+from sparray.errors import ExpressionError
 
 if TYPE_CHECKING:
     from sparray.compiler.scheduler.decision import Command, Decision
@@ -131,14 +130,7 @@ class UserNames:
                 return replace(statement, index=index, body=body)
             fused = statement.fused and self.index(statement.fused)
             return replace(statement, index=index, body=body, fused=fused)
-        if isinstance(statement, Where):
-            consumer, producer = map(
-                self.statement, (statement.consumer, statement.producer)
-            )
-            return Where(consumer, producer, statement.workspace)
-        if isinstance(statement, Sequence):
-            return Sequence(tuple(map(self.statement, statement.statements)))
-        raise InternalError(f"expected a CIN statement, got {statement!r}")
+        return rebuilt(statement, self.statement)
 
     def _access(self, access: Access) -> Access:
         tensor = self.tensors.get(access.tensor, access.tensor).partition("[")[0]
