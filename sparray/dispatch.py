@@ -16,7 +16,13 @@ from sparray.expression import Expression, einsum_expression
 from sparray.formats.format import Format
 from sparray.formats.level import Locatable, PositionIterable
 from sparray.formats.named import named_format
-from sparray.stored import IndexWidthError, Operand, Stored, dense_operand
+from sparray.stored import (
+    IndexWidthError,
+    Operand,
+    Stored,
+    count_class,
+    dense_operand,
+)
 
 if TYPE_CHECKING:
     from sparray.compiler.pipeline import CompiledPlan
@@ -191,7 +197,7 @@ def given_key(operand: Given) -> Hashable:
     """Return everything that a plan depends on of an operand."""
     if type(operand) is np.ndarray:
         # C order, Fortran order and alignment: all that decides how it is read.
-        size = operand.size.bit_length() // 6
+        size = count_class(operand.size)
         return operand.dtype, operand.ndim, operand.flags.num & 0x103, size
     if isinstance(operand, np.ndarray):
         return given_key(operand.view(np.ndarray))

@@ -28,7 +28,7 @@ from sparray.errors import (
 )
 from sparray.expression import Expression
 from sparray.formats.format import Format
-from sparray.stored import Operand, dense_operand, index_dtype, size_class
+from sparray.stored import Operand, count_class, dense_operand, index_dtype
 
 __all__ = [
     "Described",
@@ -94,17 +94,16 @@ def tuning_key(
     Sizes are classed as `sparray.dispatch` classes them, so that what is remembered
     holds for just those calls that share a plan.
     """
-    classes = [
-        (operand.size.bit_length() // 6,)
-        if isinstance(operand, np.ndarray)
-        else size_class(len(operand.values), operand.shape)[: 2 - _is_dense(operand)]
-        for operand in operands
-    ]
+    classes = []
+    for operand in operands:
+        if isinstance(operand, np.ndarray):
+            counts = [operand.size]
+        else:
+            counts = [len(operand.values)]
+            if not operand.format.is_dense:
+                counts.append(max(operand.shape, default=0))
+        classes.append(tuple(map(count_class, counts)))
     return problem.describe(), str(classes)
-
-
-def _is_dense(operand: Operand) -> bool:
-    return operand.format.is_dense
 
 
 def _tuned_way(

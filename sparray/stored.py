@@ -20,11 +20,11 @@ __all__ = [
     "Operand",
     "Stored",
     "buffers",
+    "count_class",
     "dense_operand",
     "index_dtype",
     "natural_order",
     "operand_key",
-    "size_class",
 ]
 
 
@@ -73,15 +73,15 @@ def operand_key(
     Numbers of values, and the largest extent, are classed by powers of 64, so that a
     plan is made for the size of its operands, and seldom twice.
     """
-    size, extent = size_class(n_values, shape)
+    size, extent = count_class(n_values), count_class(max(shape, default=0))
     # As bytes NaN is equal to itself, which it is not as a number.
     fill = 0 if fill_value == 0 else np.asarray(fill_value).tobytes()
     return format, dtype, indices, size, extent, fill
 
 
-def size_class(n_values: int, shape: tuple[int, ...]) -> tuple[int, int]:
-    """Return the classes of a number of values and of the largest extent."""
-    return n_values.bit_length() // 6, max(shape, default=0).bit_length() // 6
+def count_class(count: int) -> int:
+    """Return the class of a number of values or of an extent: its power of 64."""
+    return count.bit_length() // 6
 
 
 @cache

@@ -9,7 +9,6 @@ import numpy.typing as npt
 
 from sparray._kernels.targets import host_target
 from sparray.compiler.absence import fill_of
-from sparray.compiler.cin.printer import print_statement
 from sparray.compiler.index_notation.dtypes import result_dtype
 from sparray.compiler.index_notation.printer import print_assignment
 from sparray.compiler.index_notation.semiring import Semiring, as_semiring
@@ -26,6 +25,7 @@ from sparray.formats.format import Format
 from sparray.formats.named import as_format, named_format
 from sparray.functions.compile_program import ProgramKernel, compile_program
 from sparray.functions.einsum import Operand, as_operand, with_mask
+from sparray.functions.kernel_texts import KernelTexts
 from sparray.functions.schedule import Schedule, as_schedule
 from sparray.fusion import Fusion, fuse_indices
 from sparray.planning import operand_specs, stated_assignment
@@ -39,7 +39,7 @@ __all__ = ["Kernel", "PlannedKernel", "compile", "plan_kernel"]
 
 
 @dataclass(frozen=True)
-class Kernel:
+class Kernel(KernelTexts):
     """A compiled expression for operands of given formats and one dtype.
 
     Attributes
@@ -122,25 +122,13 @@ class Kernel:
         """
         if len(self._specs) == 1 and self.fusion is None:
             return self.expression.user_names.schedule(self._specs[0].decision)
-        return "\n".join(spec.decision.schedule for spec in self._specs)
+        return super().schedule
 
     @property
     def index_notation(self) -> str:
         """The canonical assignment."""
         expression = self.expression if self.fusion is None else self.fusion.expression
         return print_assignment(expression.assignment)
-
-    @property
-    def cin(self) -> str:
-        """The scheduled concrete index notation."""
-        return "\n".join(
-            print_statement(spec.decision.statement) for spec in self._specs
-        )
-
-    @property
-    def loops(self) -> str:
-        """The loop IR."""
-        return "\n\n".join(spec.loops for spec in self._specs)
 
 
 def _fitting_dtype(operand: Operand, spec: TensorSpec) -> Operand:

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from sparray.compiler.cin.printer import print_statement
 from sparray.compiler.index_notation.program import Program
 from sparray.compiler.index_notation.traversal import accesses
 from sparray.compiler.pipeline import KernelSpec
@@ -19,6 +18,7 @@ from sparray.formats.format import Format
 from sparray.formats.named import as_format
 from sparray.functions.einsum import Operand, as_operand
 from sparray.functions.explanation import cython_source
+from sparray.functions.kernel_texts import KernelTexts
 from sparray.planning import Described, operand_spec
 from sparray.program_plan import Group, plan_program
 from sparray.programs import GroupRunner, check_shapes, program_steps
@@ -32,7 +32,7 @@ Fit = Callable[[Any, TensorSpec], Given]
 
 
 @dataclass(frozen=True)
-class ProgramKernel:
+class ProgramKernel(KernelTexts):
     """Several compiled statements, for operands of given formats and one dtype.
 
     Attributes
@@ -89,26 +89,9 @@ class ProgramKernel:
         return "\n".join(map(cython_source, self._specs))
 
     @property
-    def schedule(self) -> str:
-        """The commands that were applied, a line per kernel."""
-        return "\n".join(spec.decision.schedule for spec in self._specs)
-
-    @property
     def index_notation(self) -> str:
         """The statements, one per line."""
         return self.program.text
-
-    @property
-    def cin(self) -> str:
-        """The scheduled concrete index notation of each kernel."""
-        return "\n".join(
-            print_statement(spec.decision.statement) for spec in self._specs
-        )
-
-    @property
-    def loops(self) -> str:
-        """The loop IR of each kernel."""
-        return "\n\n".join(spec.loops for spec in self._specs)
 
 
 class Part:

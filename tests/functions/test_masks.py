@@ -2,10 +2,9 @@
 
 import numpy as np
 import pytest
-from oracle_check import interpreted
+from oracle_check import counted, interpreted
 
 import sparray as sp
-from sparray.compiler.loop_ir import interpreter
 from sparray.errors import ExpressionError, ShapeError
 
 FORMATS = ("csr", "csc", "coo", "dcsr", "bitmap", "ell")
@@ -120,16 +119,7 @@ def test_compiled_kernels_take_masks():
 
 def iterations(subscripts, *operands, **options):
     """Return the iterations of all loops of all kernels."""
-    counter = {}
-    plain = interpreter.run
-
-    def counted(function, arguments):
-        plain(function, arguments, counter=counter)
-
-    with pytest.MonkeyPatch.context() as patch, interpreted(threads=1):
-        patch.setattr(interpreter, "run", counted)
-        sp.einsum(subscripts, *operands, **options)
-    return sum(counter.values())
+    return counted(lambda: sp.einsum(subscripts, *operands, **options))[0]
 
 
 def entries(n, count, format):

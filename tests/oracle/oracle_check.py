@@ -25,6 +25,7 @@ from sparray.compiler.index_notation.nodes import Assignment, Reduce
 from sparray.compiler.index_notation.pattern import evaluate_pattern
 from sparray.compiler.index_notation.traversal import walk
 from sparray.compiler.index_notation.verify import index_extents
+from sparray.compiler.loop_ir import interpreter
 from sparray.compiler.loop_ir.dtypes import is_half, numpy_dtype, widened
 from sparray.compiler.lower import parallel
 from sparray.compiler.pipeline import CompiledPlan, compile_problem
@@ -45,6 +46,7 @@ __all__ = [
     "Question",
     "check_dispatch",
     "check_stages",
+    "counted",
     "check_ways",
     "densify",
     "interpreted",
@@ -182,6 +184,19 @@ def pattern_of(array: Any) -> np.ndarray:
     stored = np.zeros(array.shape, bool)
     stored[tuple(coords)] = True
     return stored
+
+
+def counted(call: Callable[[], Any]) -> tuple[int, Any]:
+    """Return the iterations of all loops of all kernels, and what a call gives."""
+    counter: dict[str, int] = {}
+    plain = interpreter.run
+
+    def run(function: Any, arguments: Any) -> None:
+        plain(function, arguments, counter=counter)
+
+    with mock.patch.object(interpreter, "run", run), interpreted(threads=1):
+        result = call()
+    return sum(counter.values()), result
 
 
 def plan_of(question: Question, way: Way | None = None) -> CompiledPlan:

@@ -2,25 +2,15 @@
 
 import numpy as np
 import pytest
-from oracle_check import interpreted
+from oracle_check import counted
 
 import sparray as sp
-from sparray.compiler.loop_ir import interpreter
 from sparray.dispatch import evaluate
 
 
 def iterations(subscripts, *operands, format=None):
     """Return the iterations of all loops of all kernels."""
-    counter = {}
-    plain = interpreter.run
-
-    def counted(function, arguments):
-        plain(function, arguments, counter=counter)
-
-    with pytest.MonkeyPatch.context() as patch, interpreted(threads=1):
-        patch.setattr(interpreter, "run", counted)
-        evaluate(subscripts, *operands, format=format)
-    return sum(counter.values())
+    return counted(lambda: evaluate(subscripts, *operands, format=format))[0]
 
 
 def diagonal(n, entries, format, shape=None):

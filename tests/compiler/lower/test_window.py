@@ -4,27 +4,18 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from oracle_check import interpreted
+from oracle_check import counted, interpreted
 
 import sparray as sp
 from sparray import dispatch
-from sparray.compiler.loop_ir import interpreter
 from sparray.dispatch import evaluate_expression
 from sparray.expression import assignment_expression
 
 
 def iterations(text, *operands):
     """Return the iterations of all loops, and the result."""
-    counter = {}
-    plain = interpreter.run
-
-    def counted(function, arguments):
-        plain(function, arguments, counter=counter)
-
-    with pytest.MonkeyPatch.context() as patch, interpreted(threads=1):
-        patch.setattr(interpreter, "run", counted)
-        made = evaluate_expression(assignment_expression(text), operands)
-    return sum(counter.values()), made
+    expression = assignment_expression(text)
+    return counted(lambda: evaluate_expression(expression, operands))
 
 
 def row(n, format):
