@@ -18,6 +18,7 @@ WRITTEN = (
     "sparray._kernels.addresses",
     "sparray._kernels.blocks",
     "sparray.io.compiled",
+    "sparray.io.sorting",
 )
 BUILT = Path("sparray", "_kernels", "built")
 

@@ -27,12 +27,12 @@ __all__ = [
     "mirror",
 ]
 
-compiled: Any
+sorting: Any
 try:
-    compiled = import_module("sparray.io.compiled")
+    sorting = import_module("sparray.io.sorting")
 except ImportError:
     # A source tree that was not built: `from_coords` does the same, less fast.
-    compiled = None
+    sorting = None
 
 _TOP_BITS = 11
 _MOST_SORTED = 2**32
@@ -119,7 +119,7 @@ def array_of_entries(
     entries.values = cast_values(entries.values, dtype)
     bits = [max(extent - 1, 0).bit_length() for extent in shape]
     if (
-        compiled is None
+        sorting is None
         or not shape
         or sum(bits) > 64
         or len(entries.values) >= _MOST_SORTED
@@ -198,18 +198,18 @@ def _sort(
     starts = np.empty(2**top_bits + 1, dtype=np.int64)
     by_key = np.empty_like(keys)
     order, scratch = (np.empty(len(keys), dtype=np.uint32) for _ in range(2))
-    compiled.partition_keys(keys, by_key, order, starts, shift)
-    sort: Callable[..., None] = compiled.sort_buckets
+    sorting.partition_keys(keys, by_key, order, starts, shift)
+    sort: Callable[..., None] = sorting.sort_buckets
     # As many entries for each thread, to whole buckets.
     threads = num_threads()
     shares = np.linspace(0, len(keys), threads + 1)[1:-1]
     cuts = [0, *np.searchsorted(starts[:-1], shares).tolist(), 2**top_bits]
     with ThreadPoolExecutor(threads) as pool:
-        sorting = [
+        tasks = [
             pool.submit(sort, by_key, order, keys, scratch, starts, shift, begin, end)
             for begin, end in pairwise(cuts)
         ]
-        for one in sorting:
+        for one in tasks:
             one.result()
         # The caller holds the array that was given: the result goes there, and the
         # other one is freed before the values are moved.
@@ -219,7 +219,7 @@ def _sort(
         gathered = np.empty_like(values)
         gathering = [
             pool.submit(
-                compiled.gather, values, order, gathered, starts[begin], starts[end]
+                sorting.gather, values, order, gathered, starts[begin], starts[end]
             )
             for begin, end in pairwise(cuts)
         ]

@@ -11,7 +11,7 @@ from sparray.errors import CoordinateError, ShapeError
 from sparray.io import entries
 from sparray.io.entries import Entries, array_of_entries, checked_entries, mirror
 
-compiled = pytest.importorskip("sparray.io.compiled")
+sorting = pytest.importorskip("sparray.io.sorting")
 
 DTYPES = [
     *("bool", "int8", "uint16", "int32", "uint64", "float16", "float32", "float64"),
@@ -82,7 +82,7 @@ def test_repeated_entries_can_be_refused():
 
 
 def test_without_the_compiled_module(monkeypatch):
-    monkeypatch.setattr(entries, "compiled", None)
+    monkeypatch.setattr(entries, "sorting", None)
     coords, values = random_entries(0, (30, 40), 500, "float64")
     assert agrees(coords, values, (30, 40))
 
@@ -127,9 +127,9 @@ def test_sorting_is_stable(case, top_bits):
     by_key, order = np.empty_like(keys), np.empty(len(keys), dtype=np.uint32)
     if shift == 64:
         return
-    compiled.partition_keys(keys, by_key, order, starts, shift)
+    sorting.partition_keys(keys, by_key, order, starts, shift)
     scratch = np.empty_like(order)
     end = len(starts) - 1
-    compiled.sort_buckets(by_key, order, keys.copy(), scratch, starts, shift, 0, end)
+    sorting.sort_buckets(by_key, order, keys.copy(), scratch, starts, shift, 0, end)
     np.testing.assert_array_equal(order, expected)
     np.testing.assert_array_equal(by_key, keys[expected])
