@@ -327,15 +327,11 @@ class _Making:
         user = self.hand.names
         if isinstance(command, Split | Reorder | Accumulate):
             return str(error)
-        if isinstance(command, Fuse):
-            command = replace(command, inner=user.index(command.inner))
-        if isinstance(command, Precompute):
-            command = replace(command, value=user.expression(command.value))
-        if isinstance(command, Pack):
-            tensor = user.tensors.get(command.tensor, command.tensor)
-            command = replace(command, tensor=tensor.partition("[")[0])
+        renamed = user.renamed(command)
+        if isinstance(renamed, Pack):
+            # Without the indices that tell apart how one tensor is read.
+            renamed = replace(renamed, tensor=renamed.tensor.partition("[")[0])
         try:
-            renamed = replace(command, index=user.index(command.index))
             renamed.apply(user.statement(self.stages[-1]))
         except ScheduleError as again:
             return str(again)

@@ -77,10 +77,14 @@ class UserNames:
             if isinstance(part, names.Block):
                 by = str(part.size)
             return f"split({self.index(command.index)}, {by})"
+        return str(self.renamed(command))
+
+    def renamed(self, command: "Command") -> "Command":
+        """Return a command with the user's names; a split stays as it is."""
+        if isinstance(command, Split | Accumulate):
+            return command
         if isinstance(command, Reorder):
-            return str(replace(command, order=tuple(map(self.index, command.order))))
-        if isinstance(command, Accumulate):
-            return str(command)
+            return replace(command, order=tuple(map(self.index, command.order)))
         if isinstance(command, Fuse):
             command = replace(command, inner=self.index(command.inner))
         if isinstance(command, Precompute):
@@ -88,7 +92,7 @@ class UserNames:
         if isinstance(command, Pack):
             tensor = self.tensors.get(command.tensor, command.tensor)
             command = replace(command, tensor=tensor)
-        return str(replace(command, index=self.index(command.index)))
+        return replace(command, index=self.index(command.index))
 
     def expression(self, value: Expr) -> Expr:
         """Return an expression with the user's names, to be printed."""
