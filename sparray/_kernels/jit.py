@@ -22,6 +22,7 @@ from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
 
+from sparray._kernels.boilerplate import relax_boilerplate
 from sparray.errors import InternalError
 
 __all__ = [
@@ -254,6 +255,10 @@ def _translate(pyx: Path) -> None:
     if result.num_errors:
         listing = pyx.with_suffix(".lis").read_text(encoding="utf-8")
         raise _failure("Cython", listing, pyx)
+    written = pyx.with_suffix(".c")
+    written.write_text(
+        relax_boilerplate(written.read_text(encoding="utf-8")), encoding="utf-8"
+    )
 
 
 def _compile_c(
