@@ -22,8 +22,9 @@ extensions = [
     "printed_stages",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
+    "standard_table",
 ]
-exclude_patterns = ["_build", "templates", "developer/generated/*"]
+exclude_patterns = ["_build", "templates", "developer/generated/*", "user/generated/*"]
 default_role = "autolink"
 templates_path = ["templates"]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}

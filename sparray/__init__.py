@@ -9,17 +9,28 @@ from importlib import import_module
 from typing import Any
 
 __version__ = "0.1.0"
+__array_api_version__ = "2025.12"
 
 # The public names by the module that has them.
 _NAMES = {
+    "numpy": (
+        "bool complex128 complex64 e float32 float64 inf int16 int32 int64 int8 nan "
+        "newaxis pi uint16 uint32 uint64 uint8"
+    ),
     "sparray._kernels.memory": "release_memory",
     "sparray._kernels.threads": "num_threads set_num_threads",
     "sparray.compiler.index_notation.monoid": "Monoid",
     "sparray.compiler.index_notation.semiring": "Semiring",
     "sparray.convert": "array from_buffers from_coords from_scipy from_torch",
+    "sparray.densifying": "allow_dense",
     "sparray.formats.format": "Format",
+    "sparray.functions.alike": "empty_like full_like ones_like zeros_like",
     "sparray.functions.autotune": "autotune Tuning",
     "sparray.functions.compile": "compile Kernel",
+    "sparray.functions.creation": "asarray empty eye from_dlpack full ones zeros",
+    "sparray.functions.data_types": (
+        "astype can_cast finfo FloatInfo iinfo isdtype result_type"
+    ),
     "sparray.functions.einsum": "compute einsum",
     "sparray.functions.elementwise": (
         "abs acos acosh add asin asinh atan atan2 atanh bitwise_and bitwise_invert "
@@ -35,7 +46,9 @@ _NAMES = {
     "sparray.functions.explanation": "Explanation",
     "sparray.functions.infer_format": "infer_format",
     "sparray.functions.precompile": "precompile Precompiled",
+    "sparray.functions.ranges": "arange linspace",
     "sparray.functions.schedule": "Schedule schedule",
+    "sparray.functions.triangles": "tril triu",
     "sparray.io.kinds": "load save",
     "sparray.reductions": "sum",
     "sparray.sparse_array": "SparseArray",
@@ -59,11 +72,31 @@ __all__ = sorted([*_MODULES, *_PACKAGES])
 def __getattr__(name: str) -> Any:
     if name in _PACKAGES:
         return import_module(f"sparray.{name}")
+    if name == "__array_namespace_info__":
+        return _info()
     if name not in _MODULES:
-        raise AttributeError(f"module 'sparray' has no attribute {name!r}")
+        raise _missing(name)
     module = import_module(_MODULES[name])
     found = globals()[name] = getattr(module, _INNER_NAMES.get(name, name))
     return found
+
+
+def _info() -> Any:
+    from sparray.functions.namespace_info import array_namespace_info
+
+    return array_namespace_info
+
+
+def _missing(name: str) -> AttributeError:
+    """Return the error of a name that there is none of, with the reason if known."""
+    message = f"module 'sparray' has no attribute {name!r}"
+    if not name.startswith("_"):
+        from sparray.errors import MissingNameError
+        from sparray.functions.standard import REFUSED
+
+        if name in REFUSED:
+            return MissingNameError(f"{message}: {REFUSED[name]}")
+    return AttributeError(message)
 
 
 def __dir__() -> list[str]:

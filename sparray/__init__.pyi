@@ -1,3 +1,22 @@
+from numpy import bool as bool
+from numpy import complex64 as complex64
+from numpy import complex128 as complex128
+from numpy import e as e
+from numpy import float32 as float32
+from numpy import float64 as float64
+from numpy import inf as inf
+from numpy import int8 as int8
+from numpy import int16 as int16
+from numpy import int32 as int32
+from numpy import int64 as int64
+from numpy import nan as nan
+from numpy import newaxis as newaxis
+from numpy import pi as pi
+from numpy import uint8 as uint8
+from numpy import uint16 as uint16
+from numpy import uint32 as uint32
+from numpy import uint64 as uint64
+
 from sparray import io as io
 from sparray._kernels.memory import release_memory as release_memory
 from sparray._kernels.threads import num_threads as num_threads
@@ -9,11 +28,30 @@ from sparray.convert import from_buffers as from_buffers
 from sparray.convert import from_coords as from_coords
 from sparray.convert import from_scipy as from_scipy
 from sparray.convert import from_torch as from_torch
+from sparray.densifying import allow_dense as allow_dense
 from sparray.formats.format import Format as Format
+from sparray.functions.alike import empty_like as empty_like
+from sparray.functions.alike import full_like as full_like
+from sparray.functions.alike import ones_like as ones_like
+from sparray.functions.alike import zeros_like as zeros_like
 from sparray.functions.autotune import Tuning as Tuning
 from sparray.functions.autotune import autotune as autotune
 from sparray.functions.compile import Kernel as Kernel
 from sparray.functions.compile import compile as compile
+from sparray.functions.creation import asarray as asarray
+from sparray.functions.creation import empty as empty
+from sparray.functions.creation import eye as eye
+from sparray.functions.creation import from_dlpack as from_dlpack
+from sparray.functions.creation import full as full
+from sparray.functions.creation import ones as ones
+from sparray.functions.creation import zeros as zeros
+from sparray.functions.data_types import FloatInfo as FloatInfo
+from sparray.functions.data_types import astype as astype
+from sparray.functions.data_types import can_cast as can_cast
+from sparray.functions.data_types import finfo as finfo
+from sparray.functions.data_types import iinfo as iinfo
+from sparray.functions.data_types import isdtype as isdtype
+from sparray.functions.data_types import result_type as result_type
 from sparray.functions.einsum import compute as compute
 from sparray.functions.einsum import einsum as einsum
 from sparray.functions.elementwise import abs as abs
@@ -88,10 +126,17 @@ from sparray.functions.elementwise import where as where
 from sparray.functions.explain import explain as explain
 from sparray.functions.explanation import Explanation as Explanation
 from sparray.functions.infer_format import infer_format as infer_format
+from sparray.functions.namespace_info import (
+    array_namespace_info as __array_namespace_info__,
+)
 from sparray.functions.precompile import Precompiled as Precompiled
 from sparray.functions.precompile import precompile as precompile
+from sparray.functions.ranges import arange as arange
+from sparray.functions.ranges import linspace as linspace
 from sparray.functions.schedule import Schedule as Schedule
 from sparray.functions.schedule import schedule as schedule
+from sparray.functions.triangles import tril as tril
+from sparray.functions.triangles import triu as triu
 from sparray.io.kinds import load as load
 from sparray.io.kinds import save as save
 from sparray.reductions import sum_over as sum
@@ -104,3 +149,4 @@ from sparray.view.draw import draw as draw
 from sparray.view.spy import spy as spy
 
 __version__: str
+__array_api_version__: str

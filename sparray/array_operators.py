@@ -236,15 +236,6 @@ class ArrayOperators:
     def __invert__(self) -> Any:
         return apply_unary("bitwise_invert", self)
 
-    def __bool__(self) -> bool:
-        array = cast("SparseArray", self)
-        if array.size != 1:
-            raise ShapeError(
-                "truth of an array: expected one element, got one of shape "
-                f"{array.shape}; compare, then reduce by sparray.compute and any or all"
-            )
-        return bool(array.todense().reshape(())[()])
-
     def sum(
         self,
         axis: int | tuple[int, ...] | None = None,

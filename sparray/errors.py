@@ -11,6 +11,7 @@ __all__ = [
     "InvalidBufferError",
     "KernelMemoryError",
     "MissingExtraError",
+    "MissingNameError",
     "PatternError",
     "ScheduleError",
     "SettingError",
@@ -101,6 +102,10 @@ class KernelMemoryError(SparrayError, MemoryError):
 
 class MissingExtraError(SparrayError, ImportError):
     """A package is not installed that an optional part of sparray needs."""
+
+
+class MissingNameError(SparrayError, AttributeError):
+    """A name that other array libraries have, and that sparray has not, with why."""
 
 
 class InternalError(SparrayError, RuntimeError):

@@ -2,17 +2,18 @@
 
 import math
 from collections.abc import Callable, Hashable, Mapping
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from sparray.array_operators import ArrayOperators
+from sparray.array_protocols import ArrayProtocols
 from sparray.errors import (
     CoordinateError,
     FormatError,
+    ShapeError,
     UnsupportedError,
-    WouldDensifyError,
 )
 from sparray.formats.coordinates import as_dtype
 from sparray.formats.dense import Dense
@@ -37,7 +38,7 @@ Coordinates = npt.NDArray[np.int64]
 _NUMPY_NDIM = 64
 
 
-class SparseArray(ArrayOperators):
+class SparseArray(ArrayOperators, ArrayProtocols):
     """An array that stores some of its entries, in the way its format says.
 
     Made by `sparray.array`, `sparray.from_coords` and `sparray.from_buffers`. The
@@ -213,6 +214,28 @@ class SparseArray(ArrayOperators):
             self.fill_value,
         )
 
+    @property
+    def mT(self) -> "SparseArray":  # noqa: N802 - the name that the standard gave it
+        """The array with its last two dimensions exchanged; all buffers are shared.
+
+        Raises
+        ------
+        ShapeError
+            If there are fewer than two dimensions.
+        """
+        if self.ndim < 2:
+            raise ShapeError(
+                f"mT: expected 2 dimensions or more, got an array of shape {self.shape}"
+            )
+        axes = [*range(self.ndim - 2), self.ndim - 1, self.ndim - 2]
+        return SparseArray._from_trusted(
+            self.format.permuted(axes),
+            tuple(self.shape[axis] for axis in axes),
+            self._levels,
+            self.values,
+            self.fill_value,
+        )
+
     def batch_slice(self, *numbers: int) -> "SparseArray":
         """Return one slice of a batch, its buffers shared.
 
@@ -381,16 +404,6 @@ class SparseArray(ArrayOperators):
         from sparray.view.html import html  # views know SparseArrays
 
         return html(self)
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
-        raise WouldDensifyError(
-            f"SparseArray of shape {self.shape}: expected a call of todense() to make "
-            f"a dense array of {self._dense_bytes} bytes, got an implicit conversion"
-        )
-
-    @property
-    def _dense_bytes(self) -> int:
-        return self.size * self.dtype.itemsize
 
 
 def read_only(buffer: IntArray) -> IntArray:

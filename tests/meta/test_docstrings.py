@@ -38,7 +38,8 @@ def public_names() -> list[str]:
     found = []
     for name in NAMES:
         value = resolve(name)
-        if isinstance(value, types.ModuleType):
+        numpys = sparray._MODULES.get(name.removeprefix("sparray.")) == "numpy"
+        if isinstance(value, types.ModuleType) or numpys:
             continue
         found.append(name)
         if inspect.isclass(value):

@@ -5,6 +5,7 @@ import tomllib
 from importlib.util import module_from_spec, spec_from_file_location
 from types import ModuleType
 
+import numpy as np
 import pytest
 from source_tree import PACKAGE, ROOT, modules
 
@@ -12,6 +13,7 @@ import sparray
 from sparray._kernels.targets import TARGETS
 from sparray.formats.named import FORMAT_FAMILIES, NAMED_FORMATS
 from sparray.formats.registry import LEVEL_TYPES
+from sparray.functions.standard import REFUSED, rows
 
 DOCS = ROOT / "docs"
 
@@ -108,6 +110,9 @@ def test_public_names_are_in_the_reference(name):
     if isinstance(getattr(sparray, name), ModuleType):
         assert f".. currentmodule:: sparray.{name}" in page("api/index.md")
         return
+    if sparray._MODULES.get(name) == "numpy":
+        assert f"`{name}`" in page("api/index.md")
+        return
     assert re.search(rf"^   {name}$", page("api/index.md"), re.MULTILINE)
 
 
@@ -163,3 +168,28 @@ def test_every_dependency_has_its_reason():
     text = page("developer/dependencies.md").lower()
     names = {re.split(r"[\[<>=~ ]", one)[0].lower() for one in required}
     assert not [name for name in names - {"sparray-levels"} if name not in text]
+
+
+def test_functions_of_the_standard_are_there_or_refused():
+    """What is refused has a reason, and is not there; names are those of NumPy."""
+    found = rows(sparray)
+    assert len({row.name for row in found}) == len(found) > 150
+    assert {row.name for row in found} - {"fft"} >= set(REFUSED) - {"fft"}
+    for row in found:
+        assert not (row.supported and row.reason), f"{row.name} is there, and refused"
+        module, _, name = row.name.rpartition(".")
+        known = getattr(np, module) if module else np
+        assert hasattr(known, name) or row.name.startswith("__"), row.name
+
+
+def test_the_page_of_the_standard_has_a_row_for_each_function():
+    pytest.importorskip("sphinx")
+    path = DOCS / "extensions" / "standard_table.py"
+    spec = spec_from_file_location("standard_table", path)
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    table = module.standard_table()
+    for row in rows(sparray):
+        word = "supported" if row.supported else "refused" if row.reason else "not yet"
+        assert f"| `{row.name}` | {word}" in table
+    assert "generated/array_api_table.md" in page("user/array_api.md")

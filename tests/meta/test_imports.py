@@ -27,6 +27,8 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ),
     (
         "sparray.results",
+        "sparray.densifying",
+        "sparray.array_protocols",
         "sparray.reductions",
         "sparray.array_operators",
         "sparray.sparse_array",
