@@ -44,6 +44,8 @@ _NAMES = {
     ),
     "sparray.functions.explain": "explain",
     "sparray.functions.explanation": "Explanation",
+    "sparray.functions.indexing.diagonals": "diag diagonal diags",
+    "sparray.functions.indexing.take": "take",
     "sparray.functions.infer_format": "infer_format",
     "sparray.functions.precompile": "precompile Precompiled",
     "sparray.functions.ranges": "arange linspace",

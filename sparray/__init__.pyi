@@ -125,6 +125,10 @@ from sparray.functions.elementwise import trunc as trunc
 from sparray.functions.elementwise import where as where
 from sparray.functions.explain import explain as explain
 from sparray.functions.explanation import Explanation as Explanation
+from sparray.functions.indexing.diagonals import diag as diag
+from sparray.functions.indexing.diagonals import diagonal as diagonal
+from sparray.functions.indexing.diagonals import diags as diags
+from sparray.functions.indexing.take import take as take
 from sparray.functions.infer_format import infer_format as infer_format
 from sparray.functions.namespace_info import (
     array_namespace_info as __array_namespace_info__,

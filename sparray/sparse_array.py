@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from sparray.array_methods import ArrayMethods
 from sparray.array_operators import ArrayOperators
 from sparray.array_protocols import ArrayProtocols
 from sparray.errors import (
@@ -38,7 +39,7 @@ Coordinates = npt.NDArray[np.int64]
 _NUMPY_NDIM = 64
 
 
-class SparseArray(ArrayOperators, ArrayProtocols):
+class SparseArray(ArrayMethods, ArrayOperators, ArrayProtocols):
     """An array that stores some of its entries, in the way its format says.
 
     Made by `sparray.array`, `sparray.from_coords` and `sparray.from_buffers`. The

@@ -31,6 +31,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "sparray.array_protocols",
         "sparray.reductions",
         "sparray.array_operators",
+        "sparray.array_methods",
         "sparray.sparse_array",
         "sparray.convert",
     ),
@@ -42,6 +43,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
 # Imports inside functions that point up: module, package, and the reason.
 UPWARDS: dict[tuple[str, str], str] = {
     ("sparray.sparse_array", "sparray.view"): "an array shows what views draw of it",
+    ("sparray.array_methods", "sparray.functions"): "methods are functions too",
 }
 
 # Packages that a module may import when it is imported, beside the standard library:
