@@ -5,6 +5,7 @@ operands' formats and dtypes → plan → kernels. All of it is remembered by (e
 formats, dtypes, size classes), so that a warm call costs one look-up.
 """
 
+import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FusedRunner",
+    "check_memory",
     "evaluate",
     "evaluate_expression",
     "forget_plans",
@@ -45,6 +47,8 @@ Given = Operand | npt.NDArray[Any]
 
 _FEW_INDICES = 8
 """Indices up to which nobody asks whether some could be one."""
+_SMALL = 2**20
+"""Product of all extents below which everything fits in memory."""
 _WIDE = 2**16
 """Coordinates along a level that is searched, per slot of its array, from which on they
 are too many to look each of them up."""
@@ -64,12 +68,15 @@ class _Call:
         Which given operand each of the kernel's operands is.
     extents : tuple of int
         Which of the expression's indices each of the kernel's extents is.
+    fitting : sequence of int
+        Extents of which results and workspaces are known to fit in memory.
     """
 
     runner: "PlanRunner | FusedRunner"
     single: "Runner | None"
     operands: tuple[int, ...]
     extents: tuple[int, ...]
+    fitting: Sequence[int] = ()
 
 
 @dataclass(slots=True)
@@ -206,6 +213,10 @@ def given_key(operand: Given) -> Hashable:
 
 def _run(call: _Call, expression: Expression, operands: Sequence[Given]) -> Stored:
     extents = expression.extents(operands)
+    if extents != call.fitting:
+        if not isinstance(call.runner, FusedRunner):
+            check_memory(expression, call.runner.compiled, extents)
+        call.fitting = extents
     given: list[Operand] = []
     for operand in operands:
         if isinstance(operand, np.ndarray):
@@ -245,7 +256,30 @@ def _prepare(
     compiled = operands_plan(
         expression, operands, format, prune=prune, index_dtype=index_dtype
     )
+    # Nobody waits for a kernel that cannot run.
+    check_memory(expression, compiled, expression.extents(operands))
     return _call_of(expression, compiled)
+
+
+def check_memory(
+    expression: Expression, compiled: "CompiledPlan", extents: Sequence[int]
+) -> None:
+    """Raise an error if a plan's results or workspaces would not fit in memory.
+
+    ``extents`` are those of ``expression.sizes``.
+
+    Raises
+    ------
+    KernelMemoryError
+        With the expression, and the place in it.
+    """
+    if math.prod(max(1, extent) for extent in extents) <= _SMALL:
+        return
+    # Imported where something is large: `import sparray` is to be quick.
+    from sparray.footprint import check_plan
+
+    sizes = dict(zip(expression.sizes, extents, strict=True))
+    check_plan(compiled.plan, expression.user_names, sizes)
 
 
 def planned_call(

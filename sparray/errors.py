@@ -97,7 +97,7 @@ class WouldDensifyError(SparrayError, ValueError):
 
 
 class KernelMemoryError(SparrayError, MemoryError):
-    """A kernel could not allocate its workspace."""
+    """A result or a workspace does not fit in memory."""
 
 
 class MissingExtraError(SparrayError, ImportError):

@@ -195,9 +195,10 @@ class Expression:
 
         written = [(self._written(access), shape) for access, shape in read]
         try:
-            sizes_of(written, {})
+            sizes_of(written, {}, self.text if "=" in self.text else None)
         except (ShapeError, CoordinateError) as error:
-            raise type(error)(f"{self.text}: {error}") from None
+            message = str(error) if "=" in self.text else f"{self.text}: {error}"
+            raise type(error)(message) from None
 
     def _written(self, access: "Access") -> "Access":
         """Return an access as the user wrote it."""
@@ -211,22 +212,48 @@ class Expression:
 
     def _check_ndim(self, number: int, ndim: int, shape: tuple[int, ...]) -> None:
         if len(shape) != ndim:
-            raise ExpressionError(
-                f"{self.text}: expected {ndim} dimensions for "
-                f"{self.tensors[number]}, got shape {shape}"
+            message = (
+                f"expected {ndim} dimensions for {self.tensors[number]}, got shape "
+                f"{shape}"
             )
+            access = next((a for a, n in self.axes if n == number), None)
+            raise ExpressionError(self._marked(access, None, message))
+
+    def _marked(self, access: "Access | None", axis: int | None, message: str) -> str:
+        """Return a message with the place of an operand, or of an index of it.
+
+        There is none of a mask, which the text does not name.
+        """
+        from sparray.compiler.index_notation.places import access_place, operand_place
+        from sparray.compiler.index_notation.tokenizer import marked
+
+        number = -1 if access is None else dict(self.operands)[access.tensor]
+        if access is None or self.tensors[number] == self.mask:
+            return f"{self.text}: {message}"
+        if "=" not in self.text:
+            if self.mask is not None:
+                number -= self.tensors.index(self.mask) < number
+            return marked(self.text, operand_place(self.text, number, axis), message)
+        place = access_place(self.text, self._written(access), axis)
+        return marked(self.text, place, message)
 
     def _raise_extents(self, slot: int, operands: Sequence[Shaped]) -> NoReturn:
-        seen = [
-            f"{operands[number].shape[axis]} in axis {axis} of {self.tensors[number]} "
-            f"(shape {operands[number].shape})"
-            for number, dimensions in self.slots
-            for axis, other in enumerate(dimensions)
-            if other == slot
+        found = [
+            (access, axis, operands[number].shape)
+            for access, number in self.axes
+            for axis, other in enumerate(access.indices)
+            if other == self.indices[slot]
         ]
-        raise ShapeError(
-            f"{self.text}: expected one extent for each index, got {', '.join(seen)}"
-        )
+        reads = dict(self.operands)
+        seen = [
+            f"{shape[axis]} in axis {axis} of {self.tensors[reads[access.tensor]]} "
+            f"(shape {shape})"
+            for access, axis, shape in found
+        ]
+        first = found[0][2][found[0][1]]
+        access, axis, _ = next(at for at in found if at[2][at[1]] != first)
+        message = f"expected one extent for each index, got {', '.join(seen)}"
+        raise ShapeError(self._marked(access, axis, message))
 
     @cached_property
     def axes(self) -> "tuple[tuple[Access, int], ...]":

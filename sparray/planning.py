@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sparray._kernels.available import workspace_bytes
+from sparray._kernels.runtime import num_threads
 from sparray._kernels.targets import host_target
 from sparray._kernels.tuned import recall
 from sparray.compiler import names
@@ -226,6 +228,7 @@ def state_problem(
     statistics = Statistics(
         {index: bucket(size) for index, size in sizes.items()},
         {**positions, names.OUTPUT: [1] * format.n_levels},
+        workspace_bytes(num_threads()),
     )
     return problem, statistics
 

@@ -5,6 +5,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 
+from sparray._kernels.available import workspace_bytes
+from sparray._kernels.runtime import num_threads
 from sparray._kernels.targets import host_target
 from sparray.compiler import names
 from sparray.compiler.index_notation.traversal import accesses
@@ -259,6 +261,7 @@ def _schedule(
             **{name: one.positions for name, one in given.items()},
             names.OUTPUT: [1] * (ndim if format is None else format.n_levels),
         },
+        workspace_bytes(num_threads()),
     )
     return schedule_joined(
         unified.statements,

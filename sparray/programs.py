@@ -5,6 +5,7 @@ is left are statements that are evaluated one after the other, each as `dispatch
 and kept no longer than they are needed.
 """
 
+import math
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
@@ -22,6 +23,7 @@ from sparray.stored import Operand, Stored, dense_operand
 if TYPE_CHECKING:
     from sparray.compiler.index_notation.nodes import Assignment
     from sparray.compiler.index_notation.program import Program
+    from sparray.compiler.pipeline import KernelSpec
     from sparray.compiler.problem import TensorSpec
     from sparray.execution import Runner
     from sparray.planning import Described
@@ -41,6 +43,10 @@ __all__ = [
     "shared_levels",
     "program_steps",
 ]
+
+
+_SMALL = 2**20
+"""Product of all extents below which everything fits in memory."""
 
 
 def is_program(text: str) -> bool:
@@ -255,16 +261,17 @@ class GroupRunner:
             self._run_apart(arrays, formats)
             return
         sizes = [given[number].shape[axis] for number, axis in kernel.slots]
+        if not kernel.fits_memory(sizes):
+            self._run_apart(arrays, formats)
+            return
         arrays[self.group.steps[-1].target] = kernel.runner.run(given, sizes)
 
     @cached_property
     def kernel(self) -> "_JoinedKernel | None":
-        """The kernel of joined statements, compiled when it is first asked for."""
+        """The kernel of joined statements; its runner is made when it first runs."""
         spec = self.group.kernel
         if spec is None:
             return None
-        from sparray.execution import Runner
-
         problem, reads = spec.decision.problem, dict(self.group.operands)
         tensors = tuple(reads[name] for name, _ in problem.operands)
         places = {
@@ -280,7 +287,7 @@ class GroupRunner:
             if reads[name] not in self.given
         }
         slots = tuple(places[index] for index in spec.index_order)
-        return _JoinedKernel(Runner(spec), tensors, slots, specs)
+        return _JoinedKernel(spec, tensors, slots, specs)
 
     def _run_apart(
         self, arrays: dict[str, Given], formats: Mapping[str, Format]
@@ -294,26 +301,48 @@ class GroupRunner:
             del arrays[step.target]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False)
 class _JoinedKernel:
     """All that a call of joined statements needs.
 
     Attributes
     ----------
-    runner : Runner
-        Of the kernel.
+    spec : KernelSpec
+        The kernel.
     tensors : tuple of str
         The array that each of its operands is.
     slots : tuple of (int, int)
         For each of its extents an operand, and the dimension that has it.
     specs : mapping of int to TensorSpec
         What some operands have to be.
+    fitting : sequence of int
+        Extents of which all that it makes is known to fit in memory.
     """
 
-    runner: "Runner"
+    spec: "KernelSpec"
     tensors: tuple[str, ...]
     slots: tuple[tuple[int, int], ...]
     specs: "Mapping[int, TensorSpec]"
+    fitting: Sequence[int] = ()
+
+    @cached_property
+    def runner(self) -> "Runner":
+        """What runs the kernel, compiled when it is first asked for."""
+        from sparray.execution import Runner
+
+        return Runner(self.spec)
+
+    def fits_memory(self, extents: Sequence[int]) -> bool:
+        """Tell whether what the kernel makes for such operands fits in memory."""
+        if extents != self.fitting:
+            if math.prod(max(1, extent) for extent in extents) > _SMALL:
+                from sparray.footprint import fits
+
+                sizes = dict(zip(self.spec.index_order, extents, strict=True))
+                if not fits(self.spec.decision, sizes):
+                    return False
+            self.fitting = extents
+        return True
 
     def fits(self, given: Sequence[Operand]) -> bool:
         """Tell whether what was made before is what the kernel was planned for."""

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sparray._kernels.available import available_bytes
 from sparray._kernels.sizes import size_setting
 from sparray.errors import KernelMemoryError
 
@@ -17,6 +18,9 @@ __all__ = ["empty", "release_memory", "zeros"]
 
 _LEAST_BYTES = 2**22
 """Smaller arrays are NumPy's: the C library keeps their memory itself."""
+_LARGE_BYTES = 2**28
+"""From here on it is asked whether there is so much memory: what the system promises
+beyond that ends in the process being killed."""
 _DEFAULT_LIMIT = 2**29
 
 try:
@@ -85,15 +89,21 @@ def _array(size: int, dtype: np.dtype[Any], *, zeroed: bool) -> npt.NDArray[Any]
     if is_large and not _Setting.is_set:
         blocks.set_limit(size_setting("SPARRAY_REUSE_SIZE", _DEFAULT_LIMIT))
         _Setting.is_set = True
+    if n_bytes >= _LARGE_BYTES and n_bytes > available_bytes():
+        raise _error(size, dtype)
     try:
         if not is_large:
             return np.zeros(size, dtype) if zeroed else np.empty(size, dtype)
         block = blocks.Block(n_bytes)
     except (MemoryError, ValueError, OverflowError) as error:
-        raise KernelMemoryError(
-            f"result: expected {size} elements of {dtype} to fit in memory"
-        ) from error
+        raise _error(size, dtype) from error
     array: npt.NDArray[Any] = np.frombuffer(block, dtype)
     if zeroed and not block.fresh:
         array.fill(0)
     return array
+
+
+def _error(size: int, dtype: np.dtype[Any]) -> KernelMemoryError:
+    return KernelMemoryError(
+        f"result: expected {size} elements of {dtype} to fit in memory"
+    )

@@ -16,7 +16,7 @@ from sparray.compiler.pipeline import CompiledPlan, KernelSpec, compile_problem
 from sparray.compiler.problem import Problem, TensorSpec, result_spec
 from sparray.compiler.scheduler.output_format import infer_format
 from sparray.convert import array
-from sparray.dispatch import evaluate_expression
+from sparray.dispatch import check_memory, evaluate_expression
 from sparray.errors import ExpressionError
 from sparray.execution import PlanRunner
 from sparray.expression import Expression, assignment_expression, mask_kind
@@ -93,6 +93,7 @@ class Kernel(KernelTexts):
         if self.fusion is None and specs == dict(self.problem.operands):
             extents = self.expression.extents(stored)
             named = {name: stored[n] for name, n in self.expression.operands}
+            check_memory(self.expression, self.runner.compiled, extents)
             sizes = dict(zip(self.expression.sizes, extents, strict=True))
             try:
                 return self.runner.run(named, sizes)

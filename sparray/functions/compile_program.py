@@ -11,7 +11,7 @@ from sparray.compiler.index_notation.traversal import accesses
 from sparray.compiler.pipeline import KernelSpec
 from sparray.compiler.problem import TensorSpec
 from sparray.compiler.scheduler.statistics import assumed_sizes
-from sparray.dispatch import Given, evaluate_expression
+from sparray.dispatch import Given, check_memory, evaluate_expression
 from sparray.errors import ExpressionError, InternalError
 from sparray.execution import PlanRunner
 from sparray.formats.format import Format
@@ -105,6 +105,7 @@ class Part:
             self.joined = GroupRunner(group, (), ())
             if self.joined.kernel is None:
                 raise InternalError("expected a kernel for joined statements")
+            self.joined.kernel.runner  # noqa: B018
         elif group.plan is not None:
             self.plan = PlanRunner(group.plan)
 
@@ -130,7 +131,9 @@ class Part:
             format = formats.get(step.target)
             arrays[step.target] = evaluate_expression(expression, given, format)
             return
-        extents = dict(zip(expression.sizes, expression.extents(stored), strict=True))
+        sizes = expression.extents(stored)
+        check_memory(expression, self.plan.compiled, sizes)
+        extents = dict(zip(expression.sizes, sizes, strict=True))
         named = {name: stored[n] for name, n in expression.operands}
         arrays[step.target] = self.plan.run(named, extents)
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from sparray._kernels.sizes import byte_text
 from sparray.compiler.cin.printer import print_statement
 from sparray.compiler.pipeline import CompiledPlan, KernelSpec
 from sparray.compiler.problem import Problem
@@ -18,7 +19,6 @@ from sparray.compiler.scheduler.loop_tree import (
 )
 from sparray.compiler.scheduler.steps import KernelStep, PackStep, SortStep
 from sparray.functions.explanation import cython_source
-from sparray.view.labels import byte_text
 from sparray.view.section import Section, Table
 
 __all__ = ["plan_sections"]

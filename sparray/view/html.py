@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sparray._kernels.sizes import byte_text
 from sparray.view.labels import (
-    byte_text,
     density_text,
     entries_text,
     has_plain_fill,

@@ -9,7 +9,6 @@ if TYPE_CHECKING:
     from sparray.sparse_array import SparseArray
 
 __all__ = [
-    "byte_text",
     "count_text",
     "density_text",
     "dimension_names",
@@ -115,25 +114,6 @@ def density_text(nnz: int, size: int) -> str:
         return "none"
     density = nnz / size
     return "below 1e-300" if nnz and density < 1e-300 else f"{density:.2g}"
-
-
-def byte_text(n_bytes: int) -> str:
-    """Return a number of bytes with three or four digits.
-
-    Examples
-    --------
-    >>> byte_text(52), byte_text(1_234_567), byte_text(5 * 10**9)
-    ('52 B', '1.23 MB', '5 GB')
-    """
-    if n_bytes < 10_000:
-        return f"{n_bytes} B"
-    size, unit = n_bytes / 1000, "kB"
-    for larger in ("MB", "GB", "TB", "PB", "EB"):
-        # What would be rounded to 1000 is one of the next unit.
-        if size < 999.5:
-            break
-        size, unit = size / 1000, larger
-    return f"{size:.3g} {unit}"
 
 
 def count_text(count: int) -> str:

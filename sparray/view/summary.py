@@ -3,8 +3,8 @@
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
+from sparray._kernels.sizes import byte_text
 from sparray.view.labels import (
-    byte_text,
     density_text,
     entries_text,
     format_text,

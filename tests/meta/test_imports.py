@@ -20,6 +20,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "sparray.fusion",
         "sparray.sorting",
         "sparray.filler",
+        "sparray.footprint",
         "sparray.dispatch",
         "sparray.programs",
         "sparray.readings",

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import sparray as sp
-from sparray.view.labels import byte_text, level_labels
+from sparray._kernels.sizes import byte_text
+from sparray.view.labels import level_labels
 
 
 def test_bytes_of_each_buffer(dense_example):

@@ -148,7 +148,7 @@ def _check_output(subscripts: str, letters: str, kept: str) -> None:
     for c in kept:
         if kept.count(c) > 1:
             message = f"expected distinct output indices, got {c!r} twice"
-            raise ExpressionError(f"einsum {subscripts!r}: {message}")
+            raise syntax_error(subscripts, subscripts.rindex(c), f"einsum: {message}")
         if c not in letters:
-            message = f"output index {c!r} is in no operand"
-            raise ExpressionError(f"einsum {subscripts!r}: {message}")
+            message = f"einsum: output index {c!r} is in no operand"
+            raise syntax_error(subscripts, subscripts.rindex(c), message)

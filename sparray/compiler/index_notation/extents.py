@@ -5,7 +5,9 @@ from collections.abc import Mapping, Sequence
 from sparray.compiler import names
 from sparray.compiler.index_notation.affine import Affine, affine
 from sparray.compiler.index_notation.nodes import Access
+from sparray.compiler.index_notation.places import access_place
 from sparray.compiler.index_notation.printer import print_access
+from sparray.compiler.index_notation.tokenizer import marked
 from sparray.errors import CoordinateError, InternalError, ShapeError
 
 __all__ = ["Read", "sizes_of"]
@@ -19,6 +21,7 @@ _Dimension = tuple[Access, str, Affine, int]
 def sizes_of(
     read: Sequence[Read],
     sources: Mapping[str, str],
+    text: str | None = None,
 ) -> dict[str, int]:
     """Return the extent of every index, and of what coordinates are made of.
 
@@ -28,6 +31,8 @@ def sizes_of(
         Every access with as many extents as it has coordinates.
     sources : mapping of str to str
         What coordinates with a parameter were (`symbolize`).
+    text : str, optional
+        The assignment, in which errors mark the place.
 
     Returns
     -------
@@ -57,10 +62,11 @@ def sizes_of(
         known = sizes.setdefault(index, extent)
         owner = owners.setdefault(index, access)
         if known != extent:
-            raise ShapeError(
+            message = (
                 f"index {index!r} has extent {known} in {print_access(owner)} and "
                 f"{extent} in {print_access(access)}"
             )
+            raise ShapeError(_marked(text, access, index, message))
 
     for access, shape in read:
         for coordinate, extent in zip(access.indices, shape, strict=True):
@@ -79,9 +85,9 @@ def sizes_of(
             elif not source.terms and first < 0:
                 first += extent
             sizes[names.first(coordinate)] = first
-    _derive(dimensions, sizes)
+    _derive(dimensions, sizes, text)
     for dimension in dimensions:
-        _check(dimension, sizes)
+        _check(dimension, sizes, text)
     return sizes
 
 
@@ -92,9 +98,18 @@ def _source(coordinate: str, sources: Mapping[str, str]) -> Affine:
     return found
 
 
+def _marked(text: str | None, access: Access, coordinate: str, message: str) -> str:
+    """Return a message with the place of a coordinate in the assignment."""
+    if text is None:
+        return message
+    axis = None
+    if coordinate in access.indices:
+        axis = access.indices.index(coordinate)
+    return marked(text, access_place(text, access, axis), message)
+
+
 def _derive(
-    dimensions: Sequence[_Dimension],
-    sizes: dict[str, int],
+    dimensions: Sequence[_Dimension], sizes: dict[str, int], text: str | None
 ) -> None:
     """Give each index that only sums have the largest extent that fits."""
     while True:
@@ -118,11 +133,12 @@ def _derive(
             return
         if not unknown:
             access, coordinate, _, _ = left
-            raise ShapeError(
+            message = (
                 f"expected an extent for every index but one of {coordinate} in "
                 f"{print_access(access)}, got none for two of them: another "
                 "operand has to have one"
             )
+            raise ShapeError(_marked(text, access, coordinate, message))
 
 
 def _reach(
@@ -136,10 +152,7 @@ def _reach(
     return low, high
 
 
-def _check(
-    dimension: _Dimension,
-    sizes: Mapping[str, int],
-) -> None:
+def _check(dimension: _Dimension, sizes: Mapping[str, int], text: str | None) -> None:
     access, coordinate, source, extent = dimension
     if any(sizes[index] == 0 for index, _ in source.terms):
         return
@@ -149,7 +162,8 @@ def _check(
     what = f"coordinate {source.first}"
     if source.terms:
         what = f"coordinates {low} to {high} of {coordinate}"
-    raise CoordinateError(
+    message = (
         f"{print_access(access)}: expected coordinates of a dimension of extent "
         f"{extent}, got {what}"
     )
+    raise CoordinateError(_marked(text, access, coordinate, message))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from sparray.errors import ExpressionError
 
-__all__ = ["Token", "expect_text", "syntax_error", "tokenize"]
+__all__ = ["Token", "expect_text", "marked", "syntax_error", "tokenize"]
 
 _TOKEN = re.compile(
     r"(?P<space>[ \t\r\n]+)"
@@ -69,8 +69,13 @@ def syntax_error(text: str, start: int, message: str) -> ExpressionError:
     ExpressionError
         The error, to be raised by the caller.
     """
+    return ExpressionError(marked(text, start, message))
+
+
+def marked(text: str, start: int, message: str) -> str:
+    """Return a message that shows the expression with a caret at a place."""
     shown = "".join(c if c.isprintable() else " " for c in text)
-    return ExpressionError(f"{message}\n  {shown}\n  {' ' * start}^")
+    return f"{message}\n  {shown}\n  {' ' * start}^"
 
 
 def tokenize(text: str) -> tuple[Token, ...]:

@@ -10,9 +10,11 @@ from sparray.compiler.index_notation.nodes import (
     Expr,
     Reduce,
 )
+from sparray.compiler.index_notation.places import access_place, word_place
 from sparray.compiler.index_notation.printer import print_access, print_assignment
+from sparray.compiler.index_notation.tokenizer import marked, syntax_error
 from sparray.compiler.index_notation.traversal import accesses, children, free_indices
-from sparray.errors import CoordinateError, ExpressionError, ShapeError
+from sparray.errors import ExpressionError, ShapeError
 
 __all__ = ["Shapes", "index_extents", "verify"]
 
@@ -48,20 +50,21 @@ def verify(
         If a coordinate leaves its dimension.
     """
     target = assignment.target
-    for index in target.indices:
+    for axis, index in enumerate(target.indices):
         if is_affine(index):
-            raise _error(assignment, f"expected an index of the result, got {index}")
-        if target.indices.count(index) > 1:
-            raise _error(assignment, f"output index {index!r} is repeated")
+            message = f"expected an index of the result, got {index}"
+            raise _error(assignment, message, axis)
+        if index in target.indices[:axis]:
+            raise _error(assignment, f"output index {index!r} is repeated", axis)
     read = accesses(assignment.value)
     if any(access.tensor == target.tensor for access in read):
         message = f"the result {target.tensor!r} is read on the right"
-        raise _error(assignment, message)
+        raise _error(assignment, message, target.tensor)
     _check_bindings(assignment, assignment.value, target.indices)
     for index in free_indices(assignment.value):
         if index not in target.indices:
             message = f"index {index!r} is neither in the result nor reduced"
-            raise _error(assignment, message)
+            raise _error(assignment, message, index)
     _check_occurrences(assignment, read, shapes)
     if shapes is not None:
         index_extents(assignment, shapes, sources)
@@ -101,10 +104,7 @@ def index_extents(
     if target.tensor in shapes:
         read.append(target)
     given = [(access, _shape(assignment, access, shapes)) for access in read]
-    try:
-        extents = sizes_of(given, sources or {})
-    except (ShapeError, CoordinateError) as error:
-        raise type(error)(f"{error}, in {print_assignment(assignment)}") from error
+    extents = sizes_of(given, sources or {}, print_assignment(assignment))
     first = {i: extents[i] for i in target.indices if i in extents}
     return {**first, **extents}
 
@@ -112,14 +112,14 @@ def index_extents(
 def _shape(assignment: Assignment, access: Access, shapes: Shapes) -> tuple[int, ...]:
     if access.tensor not in shapes:
         message = f"tensor {access.tensor!r} has no operand"
-        raise ShapeError(f"{message}, in {print_assignment(assignment)}")
+        raise ShapeError(_marked(assignment, access, message))
     shape = tuple(shapes[access.tensor])
     if len(shape) != len(access.indices):
         message = (
             f"{print_access(access)}: expected {len(shape)} indices, as "
             f"{access.tensor!r} has shape {shape}, got {len(access.indices)}"
         )
-        raise ShapeError(f"{message}, in {print_assignment(assignment)}")
+        raise ShapeError(_marked(assignment, access, message))
     return shape
 
 
@@ -128,7 +128,7 @@ def _check_bindings(assignment: Assignment, expr: Expr, bound: tuple[str, ...]) 
         for number, index in enumerate(expr.indices):
             if index in bound or index in expr.indices[:number]:
                 message = f"index {index!r} is reduced where it already has a value"
-                raise _error(assignment, message)
+                raise _error(assignment, message, index)
         bound = (*bound, *expr.indices)
     for child in children(expr):
         _check_bindings(assignment, child, bound)
@@ -141,13 +141,13 @@ def _check_occurrences(
     for index in _reduced(assignment.value):
         if index not in occurring:
             message = f"the reduced index {index!r} is in no tensor"
-            raise _error(assignment, message)
+            raise _error(assignment, message, index)
     if shapes is not None and assignment.target.tensor in shapes:
         return
-    for index in assignment.target.indices:
+    for axis, index in enumerate(assignment.target.indices):
         if index not in occurring:
             message = f"output index {index!r} is absent on the right"
-            raise _error(assignment, message)
+            raise _error(assignment, message, axis)
 
 
 def _reduced(expr: Expr) -> Iterator[str]:
@@ -157,5 +157,14 @@ def _reduced(expr: Expr) -> Iterator[str]:
         yield from _reduced(child)
 
 
-def _error(assignment: Assignment, message: str) -> ExpressionError:
-    return ExpressionError(f"{message}, in {print_assignment(assignment)}")
+def _error(assignment: Assignment, message: str, at: int | str) -> ExpressionError:
+    """Return an error that marks a dimension of the target, or a word on the right."""
+    text = print_assignment(assignment)
+    if isinstance(at, int):
+        return syntax_error(text, access_place(text, assignment.target, at), message)
+    return syntax_error(text, word_place(text, at, right=True), message)
+
+
+def _marked(assignment: Assignment, access: Access, message: str) -> str:
+    text = print_assignment(assignment)
+    return marked(text, access_place(text, access), message)

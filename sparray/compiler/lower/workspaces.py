@@ -26,6 +26,7 @@ from sparray.compiler.lower.scope import Scope
 from sparray.errors import InternalError
 
 __all__ = [
+    "LISTED_BYTES",
     "allocate",
     "buffered_workspaces",
     "element",
@@ -34,6 +35,10 @@ __all__ = [
     "release",
     "workspaces",
 ]
+
+
+LISTED_BYTES = 9
+"""Of a coordinate in a list workspace beside its value: a mark and an int64."""
 
 
 def buffered_workspaces(statement: Stmt) -> Iterator[Where]:

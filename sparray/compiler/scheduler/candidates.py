@@ -11,7 +11,9 @@ from sparray.compiler.index_notation.simplify import (
     free_indices,
 )
 from sparray.compiler.levels import is_walked, level_index, n_levels, walked_index
+from sparray.compiler.loop_ir.dtypes import numpy_dtype
 from sparray.compiler.lower.append import located_prefix
+from sparray.compiler.lower.workspaces import LISTED_BYTES
 from sparray.compiler.problem import Problem
 from sparray.compiler.schedule.assemble import Assembly
 from sparray.compiler.scheduler.assembly import Choice, choose_assembly
@@ -294,6 +296,10 @@ def _too_long(
         extent, what = statistics.extents[late[0]], f"a workspace along {late[0]}"
     else:
         return None
+    each = numpy_dtype(problem.output.dtype).itemsize + LISTED_BYTES
+    # Extents are known to a power of two only.
+    if 2 * each * extent > statistics.workspace_bytes:
+        return f"{what} might not fit in memory"
     if extent <= max(_LONGEST_LIST, _LIST_PER_PRODUCT * iterations):
         return None
     return f"{what} would be far longer than what it collects"

@@ -280,6 +280,12 @@ def _held(
         made = Workspace(name, indices, "pattern", output.dtype, fill)
         return spec, spec, made
     rest = tuple(index for index in indices if index != joiner.outer)
+    row_bytes = numpy_dtype(output.dtype).itemsize
+    for index in rest:
+        # Extents are known to a power of two only.
+        row_bytes *= 2 * joiner.statistics.extents[index]
+    if rest and row_bytes > joiner.statistics.workspace_bytes:
+        raise JoinError(f"{name} might not fit in memory, a row at a time")
     row = TensorSpec(named_format("dense", len(rest)), output.dtype, of_row=True)
     kind = "row" if rest else "scalar"
     return output, row, Workspace(name, rest, kind, output.dtype, fill)

@@ -27,7 +27,11 @@ from sparray.compiler.index_notation.nodes import Access, Apply, Expr, Literal
 from sparray.compiler.index_notation.simplify import accesses
 from sparray.compiler.index_notation.traversal import substitute, walk
 from sparray.compiler.levels import is_walked, level_index, n_levels, walked_index
-from sparray.compiler.lower.workspaces import largest_tiles, workspaces
+from sparray.compiler.lower.workspaces import (
+    LISTED_BYTES,
+    largest_tiles,
+    workspaces,
+)
 from sparray.compiler.problem import Problem
 from sparray.compiler.schedule.assemble import Assembly
 from sparray.compiler.scheduler.assembly import walked_at
@@ -39,8 +43,6 @@ __all__ = ["Loop", "WorkspaceSize", "loop_tree", "workspace_sizes"]
 
 _APPENDS = frozenset({Assembly.APPEND, Assembly.SCATTER})
 _IN_REGISTERS = frozenset({"scalar", "registers"})
-_LISTED_BYTES = 9
-"""Of a coordinate in a list workspace beside its value: a mark and an int64."""
 
 
 @dataclass(slots=True)
@@ -130,7 +132,7 @@ def _n_bytes(workspace: Workspace, sizes: Mapping[str, int], problem: Problem) -
         access = Access(workspace.name, workspace.indices)
         return each * sizes[level_index(spec, access, n_levels(spec) - 1)]
     if workspace.kind == "list":
-        each += _LISTED_BYTES
+        each += LISTED_BYTES
     return each * prod(_length(index, sizes) for index in workspace.indices)
 
 

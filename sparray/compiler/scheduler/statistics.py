@@ -25,10 +25,13 @@ class Statistics:
         Number of values of each index.
     positions : mapping of str to sequence of int
         For each operand the number of positions of each of its levels.
+    workspace_bytes : int
+        What each thread's workspaces may take of memory.
     """
 
     extents: Mapping[str, int]
     positions: Mapping[str, Sequence[int]]
+    workspace_bytes: int = 2**63
 
     def extent(self, index: str) -> float:
         """Return the number of values of an index, or of a part of one."""

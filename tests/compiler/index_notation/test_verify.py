@@ -23,7 +23,7 @@ def test_statements_without_one_meaning(text, message):
     with pytest.raises(ExpressionError) as caught:
         verify(parse_assignment(text))
     assert message in str(caught.value)
-    assert ", in y" in str(caught.value)
+    assert str(caught.value).splitlines()[1].startswith("  y")
 
 
 def test_an_unbound_index():
@@ -59,7 +59,7 @@ def test_shapes_that_do_not_fit(shapes, message):
     with pytest.raises(ShapeError) as caught:
         verify(parse_assignment(PRODUCT), shapes)
     assert message in str(caught.value)
-    assert "in C[i,j] = sum(k, A[i,k] * B[k,j])" in str(caught.value)
+    assert str(caught.value).splitlines()[1] == "  C[i,j] = sum(k, A[i,k] * B[k,j])"
 
 
 def test_the_diagonal_of_a_matrix_that_is_not_square():
