@@ -14,6 +14,7 @@ __all__ = [
     "MissingNameError",
     "PatternError",
     "ScheduleError",
+    "ScoreError",
     "SettingError",
     "ShapeError",
     "SparrayError",
@@ -78,6 +79,10 @@ class ExpressionError(SparrayError, ValueError):
 
 class ScheduleError(SparrayError, ValueError):
     """A schedule command does not apply, or would change the result."""
+
+
+class ScoreError(SparrayError, ValueError):
+    """A sparsifier cannot choose: wrong parameters, or scores that do not compare."""
 
 
 class SettingError(SparrayError, ValueError):

@@ -22,10 +22,48 @@ from sparray.torch import operators
 from sparray.torch.creation import as_tensor, from_buffers, tensor
 from sparray.torch.dispatch import explain, strict
 from sparray.torch.pattern import Pattern
+from sparray.torch.sparsifiers import (
+    NM,
+    SET,
+    Fisher,
+    GroupedNM,
+    HardConcrete,
+    KeepAll,
+    KeepNonzero,
+    Magnitude,
+    Movement,
+    Needs,
+    PerBlock,
+    RandomFraction,
+    RigL,
+    SparseGPT,
+    Sparsifier,
+    Threshold,
+    Wanda,
+    WholeBlocks,
+)
 from sparray.torch.table import implements
 from sparray.torch.tensor import SparseTensor
 
 __all__ = [
+    "NM",
+    "SET",
+    "Fisher",
+    "GroupedNM",
+    "HardConcrete",
+    "KeepAll",
+    "KeepNonzero",
+    "Magnitude",
+    "Movement",
+    "Needs",
+    "PerBlock",
+    "RandomFraction",
+    "RigL",
+    "SparseGPT",
+    "Sparsifier",
+    "Threshold",
+    "Wanda",
+    "WholeBlocks",
     "Pattern",
     "SparseTensor",
     "as_tensor",

@@ -47,13 +47,13 @@ def to_format(tensor: SparseTensor, format: str | Format) -> SparseTensor:
     if wanted == tensor.format:
         return tensor
     pattern, places = tensor.pattern.converted(wanted)
-    if places is not None and bool((places < 0).any()):
-        raise UnsupportedError(
-            f"format: expected one that stores the same entries, got {wanted}, which "
-            "pads"
-        )
     values = tensor.values()
     if places is not None:
+        if len(places) and places.min() < 0:
+            # -1 is the last one: what a format pads with.
+            padding = values.new_full((1,), tensor.fill_value)
+            values = torch.cat([values, padding])
+            places = np.where(places < 0, len(values) - 1, places)
         values = values.index_select(0, torch.from_numpy(places))
     return SparseTensor(pattern, values, tensor.fill_value)
 

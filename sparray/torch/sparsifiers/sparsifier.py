@@ -1,0 +1,160 @@
+"""What a sparsifier is: a rule that chooses which elements of a tensor are kept."""
+
+from abc import ABC, abstractmethod
+from enum import Enum
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from sparray import convert
+from sparray.errors import DTypeError
+from sparray.formats.format import Format
+from sparray.torch.autograd import check_operand
+from sparray.torch.operators.conversions import to_format
+from sparray.torch.pattern import Pattern, as_numpy
+from sparray.torch.tensor import SparseTensor
+
+__all__ = ["Needs", "Sparsifier", "store", "stored_mask"]
+
+
+class Needs(Enum):
+    """What a sparsifier must know of its input before it decides on one element.
+
+    It says where it can run: a streaming one inside the loop of the operator that
+    makes its input, a materializing one after it.
+    """
+
+    STREAMING = "the element alone"
+    BLOCKING = "a block of elements"
+    MATERIALIZING = "every element"
+
+
+class Sparsifier(ABC):
+    """A rule that chooses which elements of a tensor are kept.
+
+    Called with a tensor it returns a `SparseTensor` of what it keeps. Values of a dense
+    input that is part of a graph stay part of it. Of a sparse input the entries that
+    are not stored are never kept, but by sparsifiers that say so.
+
+    Notes
+    -----
+    Formats, operators and sparsifiers are apart, as in Ivanov et al. 2023, "STen:
+    Productive and efficient sparsity in PyTorch" (arXiv 2304.07613): a sparsifier
+    decides what is kept, the format how that is stored.
+    """
+
+    needs: ClassVar[Needs] = Needs.MATERIALIZING
+
+    @abstractmethod
+    def keep(self, x: Tensor) -> Tensor:
+        """Return which elements are kept.
+
+        Parameters
+        ----------
+        x : Tensor
+            Dense, outside every graph.
+
+        Returns
+        -------
+        Tensor, bool
+            Of the shape of ``x``.
+        """
+
+    def values(self, x: Tensor, mask: Tensor) -> Tensor:
+        """Return what kept elements become: by default what they are.
+
+        Parameters
+        ----------
+        x : Tensor
+            Dense; part of a graph, if the input is.
+        mask : Tensor, bool
+            What `keep` returned.
+        """
+        return x
+
+    def default_format(self, ndim: int) -> str | Format:
+        """Return the format of the result if none is asked for."""
+        return "csr" if ndim == 2 else "csf"
+
+    def __call__(
+        self, x: Tensor | SparseTensor, format: str | Format | None = None
+    ) -> SparseTensor:
+        """Keep some elements of a tensor.
+
+        Parameters
+        ----------
+        x : Tensor or SparseTensor
+            Of any number of dimensions, in a dtype that kernels are compiled for.
+        format : str or Format, optional
+            Of the result: by default csr, or csf if ``x`` is no matrix, or what the
+            sparsifier is made for.
+
+        Returns
+        -------
+        SparseTensor
+            A part of the graph of ``x``.
+
+        Raises
+        ------
+        PatternError
+            If the format cannot hold what is kept.
+        ScoreError
+            If elements cannot be compared.
+        DTypeError
+            If ``x`` is complex and the sparsifier compares signs, or kernels cannot
+            read it.
+        """
+        check_operand("x", x.values() if isinstance(x, SparseTensor) else x)
+        mask, values = self.decide(x)
+        return store(values, mask, format or self.default_format(x.dim()))
+
+    def decide(self, x: Tensor | SparseTensor) -> tuple[Tensor, Tensor]:
+        """Return which elements of a tensor are kept, and what they become.
+
+        Returns
+        -------
+        mask : Tensor, bool
+            Of the shape of ``x``.
+        values : Tensor
+            Dense, a part of the graph of ``x``.
+        """
+        dense = x.to_dense() if isinstance(x, SparseTensor) else x
+        with torch.no_grad():
+            mask = self.keep(dense.detach())
+            if isinstance(x, SparseTensor):
+                mask = mask & stored_mask(x)
+        return mask, self.values(dense, mask)
+
+
+def stored_mask(x: SparseTensor) -> Tensor:
+    """Return where a sparse tensor has stored entries: ``bool``, dense."""
+    return SparseTensor(x.pattern, x.pattern.ones).to_dense()
+
+
+def store(x: Tensor, mask: Tensor, format: str | Format) -> SparseTensor:
+    """Store the elements of a dense tensor where a mask is true.
+
+    Parameters
+    ----------
+    x : Tensor
+        Dense. The result is a part of its graph.
+    mask : Tensor, bool
+        Of the shape of ``x``. Elements that are 0 are stored as well.
+    format : str or Format
+        Of the result.
+
+    Raises
+    ------
+    PatternError
+        If the format cannot hold what is kept.
+    """
+    if mask.dtype != torch.bool or mask.shape != x.shape:
+        raise DTypeError(
+            f"mask: expected bool of shape {tuple(x.shape)}, got {mask.dtype} of shape "
+            f"{tuple(mask.shape)}"
+        )
+    listed = "csr" if x.dim() == 2 else "csf"
+    pattern = Pattern(convert.from_dense(as_numpy(mask), listed))
+    # Row by row, as these formats list their entries.
+    return to_format(SparseTensor(pattern, x[mask]), format)
