@@ -23,6 +23,7 @@ __all__ = [
     "ArrayOperators",
     "apply_binary",
     "apply_choice",
+    "apply_operands",
     "apply_unary",
     "broadcast_shape",
     "elementwise",
@@ -78,18 +79,63 @@ def elementwise(op: str, *operands: tuple[int, ...] | str) -> Expression:
     """
     shapes = [given for given in operands if not isinstance(given, str)]
     full = broadcast_shape(OPERATORS[op].symbol or op, shapes)
-    indices = [f"i{n}" for n in range(len(full))]
-    parts = []
-    for name, given in zip("ABD", operands, strict=False):
-        if isinstance(given, str):
-            parts.append(given)
-            continue
-        last = slice(len(full) - len(given), None)
-        own = zip(indices[last], given, full[last], strict=True)
-        read = ["0" if extent != wanted else index for index, extent, wanted in own]
-        parts.append(f"{name}[{','.join(read)}]")
-    target = ",".join(indices)
+    parts = [
+        given if isinstance(given, str) else _broadcast_access(name, given, full)
+        for name, given in zip("ABD", operands, strict=False)
+    ]
+    target = ",".join(f"i{n}" for n in range(len(full)))
     return assignment_expression(f"C[{target}] = {op}({', '.join(parts)})")
+
+
+def _broadcast_access(name: str, shape: tuple[int, ...], full: tuple[int, ...]) -> str:
+    """Return the access of an operand that is broadcast to a shape."""
+    first = len(full) - len(shape)
+    read = [
+        "0" if extent != full[first + n] else f"i{first + n}"
+        for n, extent in enumerate(shape)
+    ]
+    return f"{name}[{','.join(read)}]"
+
+
+def apply_operands(text: str, operands: Sequence[Any], *, outer: bool = False) -> Any:
+    """Compute an expression of each element of one or two operands.
+
+    Parameters
+    ----------
+    text : str
+        With ``{a}`` and ``{b}`` for the operands.
+    operands : sequence of SparseArray, ndarray, SciPy array, nested lists or number
+        At least one is a SparseArray.
+    outer : bool
+        Whether every element of one meets every element of the other, instead of being
+        broadcast together.
+
+    Returns
+    -------
+    SparseArray or ndarray
+        NotImplemented for an operand that is no array.
+    """
+    given = [_as_operand(operand) for operand in operands]
+    if any(operand is None for operand in given):
+        return NotImplemented
+    shapes = [cast(Any, operand).shape for operand in given]
+    if outer:
+        full = tuple(extent for shape in shapes for extent in shape)
+        last = len(shapes[0])
+        reads = [range(last), range(last, len(full))]
+        accesses = [
+            f"{name}[{','.join(f'i{n}' for n in read)}]"
+            for name, read in zip("AB", reads, strict=False)
+        ]
+    else:
+        full = broadcast_shape("ufunc", shapes)
+        accesses = [
+            _broadcast_access(name, shape, full)
+            for name, shape in zip("AB", shapes, strict=False)
+        ]
+    value = text.format(**dict(zip("ab", accesses, strict=False)))
+    target = ",".join(f"i{n}" for n in range(len(full)))
+    return _wrap(assignment_expression(f"C[{target}] = {value}"), given)
 
 
 def broadcast_shape(op: str, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
@@ -119,8 +165,7 @@ class ArrayOperators:
 
     __slots__ = ()
 
-    # NumPy arrays leave their operators with a SparseArray to it.
-    __array_ufunc__ = None
+    # Beside NumPy's arrays and SciPy's, operators are those of a SparseArray.
     __array_priority__ = 1000.0
 
     def __matmul__(self, other: Any) -> Any:
@@ -145,6 +190,7 @@ class ArrayOperators:
         return apply_binary("mul", self, other)
 
     def __rmul__(self, other: Any) -> Any:
+        _refuse_matrix(other)
         return apply_binary("mul", other, self)
 
     def __truediv__(self, other: Any) -> Any:
@@ -268,6 +314,24 @@ def _as_operand(value: Any) -> "Operand | npt.NDArray[Any] | None":
 
         return array(value, copy=False)
     return None
+
+
+def _refuse_matrix(value: Any) -> None:
+    """Refuse ``M * A`` of a SciPy matrix, to which ``*`` is the matrix product.
+
+    Raises
+    ------
+    UnsupportedError
+        If it is one.
+    """
+    if type(value).__module__.startswith("scipy.sparse"):
+        from scipy.sparse import isspmatrix
+
+        if isspmatrix(value):
+            raise UnsupportedError(
+                "*: expected a SciPy sparse array, got a sparse matrix, whose * is the "
+                "matrix product: @ and sparray.multiply say which is meant"
+            )
 
 
 def _wrap(expression: Expression, operands: list[Any]) -> Any:

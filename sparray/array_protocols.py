@@ -66,6 +66,13 @@ class ArrayProtocols:
             )
         return cast("SparseArray", self)
 
+    def __array_ufunc__(
+        self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any
+    ) -> Any:
+        from sparray.functions.ufuncs import apply_ufunc  # they make SparseArrays
+
+        return apply_ufunc(ufunc, method, inputs, options)
+
     def __array__(
         self, dtype: Any = None, copy: bool | None = None
     ) -> npt.NDArray[Any]:
@@ -73,6 +80,10 @@ class ArrayProtocols:
         if array.format.is_dense:
             dense = _shared(array)
             return np.array(dense, dtype, copy=copy)
+        if _is_operand_of_scipy():
+            wrapped = np.empty((), dtype=object)
+            wrapped[()] = array
+            return wrapped
         size, most = array.size * array.dtype.itemsize, allowed_bytes()
         if most is None or size > most:
             beside = "" if most is None else f" (allow_dense allows {most} bytes)"
@@ -144,6 +155,31 @@ class ArrayProtocols:
 
     def _element(self) -> Any:
         return cast("SparseArray", self).todense().reshape(())[()]
+
+
+_OPERATORS_OF_SCIPY = frozenset(
+    {
+        "_comparison",
+        "_divide",
+        "_matmul_dispatch",
+        "_maximum_minimum",
+        "_multiply_2d_with_broadcasting",
+        "multiply",
+    }
+)
+
+
+def _is_operand_of_scipy() -> bool:
+    """Tell whether an operator of a SciPy sparse array asks what its operand is.
+
+    It asks NumPy before it asks the operand: an object that is no array makes it return
+    NotImplemented, upon which Python calls the operand's own operator.
+    """
+    caller = sys._getframe(2)
+    module = caller.f_globals.get("__name__", "")
+    return caller.f_code.co_name in _OPERATORS_OF_SCIPY and module.startswith(
+        "scipy.sparse._"
+    )
 
 
 def _shared(array: "SparseArray") -> npt.NDArray[Any]:

@@ -45,6 +45,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
 UPWARDS: dict[tuple[str, str], str] = {
     ("sparray.sparse_array", "sparray.view"): "an array shows what views draw of it",
     ("sparray.array_methods", "sparray.functions"): "methods are functions too",
+    ("sparray.array_protocols", "sparray.functions"): "NumPy's hooks call functions",
 }
 
 # Packages that a module may import when it is imported, beside the standard library:
