@@ -1,7 +1,7 @@
 """Plan an expression for operands: what dispatch does the first time it sees them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,12 +17,14 @@ from sparray.compiler.index_notation.dtypes import result_dtype
 from sparray.compiler.index_notation.exact import without_annihilators
 from sparray.compiler.index_notation.masks import state_outside
 from sparray.compiler.index_notation.nodes import Assignment
+from sparray.compiler.index_notation.traversal import accesses
 from sparray.compiler.pipeline import CompiledPlan, compile_problem
 from sparray.compiler.problem import Problem, TensorSpec, absence_of, result_spec
 from sparray.compiler.scheduler.output_format import infer_format
 from sparray.compiler.scheduler.plan import plan_ways
 from sparray.compiler.scheduler.statistics import Statistics, bucket
 from sparray.compiler.scheduler.ways import Way
+from sparray.entry_counts import overlap_factors
 from sparray.errors import (
     DTypeError,
     ExpressionError,
@@ -30,6 +32,7 @@ from sparray.errors import (
 )
 from sparray.expression import Expression
 from sparray.formats.format import Format
+from sparray.formats.unevenness import unevenness
 from sparray.stored import Operand, count_class, dense_operand, index_dtype
 
 __all__ = [
@@ -104,7 +107,9 @@ def tuning_key(
             counts = [len(operand.values)]
             if not operand.format.is_dense:
                 counts.append(max(operand.shape, default=0))
-        classes.append(tuple(map(count_class, counts)))
+        levels = () if isinstance(operand, np.ndarray) else operand._levels
+        uneven = unevenness(levels, counts[0])
+        classes.append((*map(count_class, counts), uneven))
     return problem.describe(), str(classes)
 
 
@@ -141,7 +146,14 @@ def operands_problem(
         for operand in operands
     ]
     described = tuple(map(describe, given))
-    return state_problem(expression, described, sizes, format, prune, index_dtype)
+    problem, statistics = state_problem(
+        expression, described, sizes, format, prune, index_dtype
+    )
+    indices = {a.tensor: a.indices for a in accesses(expression.assignment.value)}
+    overlaps = overlap_factors(
+        {name: (indices[name], given[n]) for name, n in expression.operands}
+    )
+    return problem, replace(statistics, overlaps=overlaps)
 
 
 def operand_specs(

@@ -128,6 +128,7 @@ class SparseArray(ArrayMethods, ArrayOperators, ArrayProtocols):
                 self.index_dtype,
                 len(self.values),
                 self.fill_value,
+                self._levels,
             )
         return key
 

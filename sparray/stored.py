@@ -14,6 +14,7 @@ from sparray.formats.format import Format
 from sparray.formats.named import named_format
 from sparray.formats.packing import LevelBuffers
 from sparray.formats.slices import slice_lengths
+from sparray.formats.unevenness import unevenness
 
 __all__ = [
     "IndexWidthError",
@@ -67,16 +68,18 @@ def operand_key(
     indices: np.dtype[Any],
     n_values: int,
     fill_value: Any,
+    levels: LevelBuffers,
 ) -> Hashable:
     """Return what a plan for an operand depends on.
 
-    Numbers of values, and the largest extent, are classed by powers of 64, so that a
-    plan is made for the size of its operands, and seldom twice.
+    Numbers of values, and the largest extent, are classed by powers of 64, and how much
+    the lengths of fibres differ by powers of 8, so that a plan is made for the size of
+    its operands, and seldom twice.
     """
     size, extent = count_class(n_values), count_class(max(shape, default=0))
     # As bytes NaN is equal to itself, which it is not as a number.
     fill = 0 if fill_value == 0 else np.asarray(fill_value).tobytes()
-    return format, dtype, indices, size, extent, fill
+    return format, dtype, indices, size, extent, fill, unevenness(levels, n_values)
 
 
 def count_class(count: int) -> int:
@@ -126,6 +129,7 @@ class Stored:
             index_dtype(self),
             len(self.values),
             self.fill_value,
+            self._levels,
         )
 
     def as_ndarray(self) -> npt.NDArray[Any]:

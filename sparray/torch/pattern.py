@@ -81,6 +81,7 @@ class Pattern:
                 made.index_dtype,
                 self.n_values,
                 0,
+                self.levels,
             )
         made._cached_key = key
         return made

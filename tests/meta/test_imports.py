@@ -16,6 +16,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "sparray.stored",
         "sparray.expression",
         "sparray.planning",
+        "sparray.entry_counts",
         "sparray.execution",
         "sparray.fusion",
         "sparray.sorting",

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from sparray.compiler import names
 from sparray.compiler.absence import fill_of
 from sparray.compiler.index_notation.apply import reduction_identity
+from sparray.compiler.index_notation.nodes import Expr, Literal
 from sparray.compiler.index_notation.simplify import (
     accesses,
     free_indices,
+    substitute,
 )
 from sparray.compiler.levels import is_walked, level_index, n_levels, walked_index
 from sparray.compiler.loop_ir.dtypes import numpy_dtype
@@ -183,24 +185,73 @@ def judge(
     refusal = _refusal(order, late, shape, choice, problem) if late else None
     if refusal is not None:
         return refusal
-    cost = nest_cost(shape.merged, order, problem, statistics)
-    leaves = estimate_loops(shape.merged, order, problem, statistics)
-    iterations = leaves[-1].iterations if leaves else 1.0
+    if late and choice.way is Assembly.APPEND and not shape.copies:
+        cost, iterations = _collected(order, late, shape, problem, statistics)
+    else:
+        cost, iterations = _merged(order, shape, problem, statistics)
     too_long = _too_long(late, choice, problem, statistics, iterations)
     if too_long is not None:
         return too_long
-    if problem.prune:
-        iterations *= COSTS["kept"]
-    if late and choice.way is Assembly.APPEND:
-        cost += COSTS["list"] * iterations
-    if choice.way is Assembly.BLOCKS:
-        # The loops run once more to list the blocks.
-        cost += cost + COSTS["list"] * iterations
-    if choice.way is Assembly.SCATTER:
-        cost += COSTS["scatter"] * iterations
+    cost = _assembled(cost, iterations, bool(late), choice, problem)
     if parallel_index(order, shape, choice, problem) is None:
         cost *= COSTS["serial"]
     return Candidate(order, choice, cost)
+
+
+def _assembled(
+    cost: float, products: float, late: bool, choice: Choice, problem: Problem
+) -> float:
+    """Return the cost of loops, and of how the result comes into being from them."""
+    if problem.prune:
+        products *= COSTS["kept"]
+    if late and choice.way is Assembly.APPEND:
+        cost += COSTS["list"] * products
+    if choice.way is Assembly.BLOCKS:
+        # The loops run once more to list the blocks.
+        cost += cost + COSTS["list"] * products
+    if choice.way is Assembly.SCATTER:
+        cost += COSTS["scatter"] * products
+    return cost
+
+
+def _merged(
+    order: tuple[str, ...], shape: Shape, problem: Problem, statistics: Statistics
+) -> tuple[float, float]:
+    """Return the cost of loops that compute the whole expression; the products."""
+    cost = nest_cost(shape.merged, order, problem, statistics)
+    loops = estimate_loops(shape.merged, order, problem, statistics)
+    return cost, loops[-1].iterations if loops else 1.0
+
+
+def _collected(
+    order: tuple[str, ...],
+    late: list[str],
+    shape: Shape,
+    problem: Problem,
+    statistics: Statistics,
+) -> tuple[float, float]:
+    """Return the cost of loops that collect sums to merge with the rest; the products.
+
+    What collects them knows nothing of the rest: a product that is sampled at few
+    coordinates is computed at all of them. Loops outside of both visit what the whole
+    expression does.
+    """
+    term, first = shape.terms[0], first_reduction(order, frozenset(shape.reduced))
+    collecting = estimate_loops(term, order, problem, statistics)
+    units, share = 1.0, 1.0
+    if first:
+        units = estimate_loops(shape.merged, order, problem, statistics)[
+            first - 1
+        ].iterations
+        share = min(1.0, units / max(1.0, collecting[first - 1].iterations))
+    products = share * collecting[-1].iterations
+    cost = share * nest_cost(term, order, problem, statistics)
+    held: Expr = Literal(1)
+    workspaces = [a for a in accesses(shape.value) if a.tensor not in problem.specs]
+    rest = substitute(shape.value, dict.fromkeys(workspaces, held))
+    passed = estimate_loops(rest, (*order[:first], *late), problem, statistics)
+    entries = min(products, units * statistics.extent(late[0]))
+    return cost + COSTS["loop"] * (entries + passed[-1].iterations), products
 
 
 def _refusal(

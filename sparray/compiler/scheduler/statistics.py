@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sparray.compiler import names
 from sparray.compiler.index_notation.nodes import Access
@@ -27,11 +27,16 @@ class Statistics:
         For each operand the number of positions of each of its levels.
     workspace_bytes : int
         What each thread's workspaces may take of memory.
+    overlaps : mapping of (str, frozenset of str) to float
+        By an index and two operands: the pairs of their entries that have the same
+        value of it, in units of what there would be if entries were spread evenly.
+        1 where it is not given.
     """
 
     extents: Mapping[str, int]
     positions: Mapping[str, Sequence[int]]
     workspace_bytes: int = 2**63
+    overlaps: Mapping[tuple[str, frozenset[str]], float] = field(default_factory=dict)
 
     def extent(self, index: str) -> float:
         """Return the number of values of an index, or of a part of one."""

@@ -95,6 +95,21 @@ def test_hypersparse_products_meet_along_the_summed_index():
     assert steps.count("sort") == 2
 
 
+def test_masked_products_of_hubs_are_computed_where_the_mask_is():
+    rng = np.random.default_rng(0)
+    coords = np.unique(np.minimum(rng.zipf(1.6, (2, 60_000)) - 1, 4999), axis=1)
+    hubs = sp.from_coords(coords, np.ones(coords.shape[1]), (5000, 5000), "csr")
+    other = sp.from_coords(coords[::-1], np.ones(hubs.nnz), (5000, 5000), "csr")
+    convert, multiply = schedules("ik,kj,ij->ij", hubs, other, hubs)
+    assert convert.endswith("assemble(scatter)")
+    assert multiply.startswith("reorder(i j k)")
+    # As many entries spread evenly are multiplied row by row.
+    even = entries(5000, 1, seed=1)
+    assert schedules("ik,kj,ij->ij", even, even, even) == [
+        "reorder(i k j).parallelize(i).assemble(append)"
+    ]
+
+
 def test_a_list_workspace_is_never_far_longer_than_its_content():
     n = 10**9
     few = sp.from_coords(np.ones((2, 1), int), [1.0], (n, n), "dcsr")
