@@ -21,6 +21,11 @@ class ArrayMethods:
 
         return getitem(cast("SparseArray", self), index)
 
+    def __setitem__(self, index: Any, value: Any) -> None:
+        from sparray.functions.indexing.setitem import setitem
+
+        setitem(cast("SparseArray", self), index, value)
+
     def take(self, indices: Any, axis: int | None = None) -> "SparseArray":
         """Return the slices at integers along an axis: see `sparray.take`."""
         from sparray.functions.indexing.take import take

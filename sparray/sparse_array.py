@@ -43,8 +43,9 @@ class SparseArray(ArrayMethods, ArrayOperators, ArrayProtocols):
     """An array that stores some of its entries, in the way its format says.
 
     Made by `sparray.array`, `sparray.from_coords` and `sparray.from_buffers`. The
-    pattern never changes, and no buffer is ever replaced: generated code holds their
-    addresses. The elements of `values` may be written to.
+    pattern never changes, and no buffer is ever replaced, but by an assignment to
+    elements: generated code holds their addresses, so nothing may compute with an array
+    while another thread assigns to it. The elements of `values` may be written to.
     """
 
     __slots__ = (
@@ -91,6 +92,13 @@ class SparseArray(ArrayMethods, ArrayOperators, ArrayProtocols):
         self._cached_addresses = None
         self._cached_key = None
         return self
+
+    def _replace_buffers(self, levels: LevelBuffers, values: npt.NDArray[Any]) -> None:
+        """Take other buffers of the same format and shape: for assignment alone."""
+        self._levels = levels
+        self._values = values
+        self._cached_addresses = None
+        self._cached_key = None
 
     @property
     def _addresses(self) -> tuple[int, ...]:

@@ -6,6 +6,7 @@ import scipy.sparse
 
 import sparray as sp
 from sparray import dispatch
+from sparray.errors import ShapeError
 
 RNG = np.random.default_rng(0)
 DENSE = RNG.integers(1, 9, (2, 4, 6)) * (RNG.random((2, 4, 6)) < 0.5)
@@ -83,11 +84,11 @@ def test_diags():
     ],
 )
 def test_diags_that_do_not_fit(diagonals, options, message):
-    with pytest.raises(sp.errors.ShapeError, match=message):
+    with pytest.raises(ShapeError, match=message):
         sp.diags(diagonals, **options)
 
 
 @pytest.mark.parametrize("axes", [(0, 0), (0, 2), (0.5, 1)])
 def test_axes_of_a_diagonal(axes):
-    with pytest.raises(sp.errors.ShapeError, match="axis"):
+    with pytest.raises(ShapeError, match="axis"):
         sp.diagonal(sp.array(DENSE[0]), 0, *axes)

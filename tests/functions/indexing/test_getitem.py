@@ -6,6 +6,7 @@ import scipy.sparse
 
 import sparray as sp
 from sparray import dispatch
+from sparray.errors import WouldDensifyError
 
 FORMATS = {
     1: ["dense", "coo", "bitmap", "nm(4, 4)"],
@@ -165,7 +166,7 @@ def test_errors_are_index_errors(form, index, message):
 
 def test_a_mask_that_is_true_where_nothing_is_stored_is_refused():
     array = sp.array(elements(2, 0, "float64"), format="csr")
-    with pytest.raises(sp.errors.WouldDensifyError, match="todense"):
+    with pytest.raises(WouldDensifyError, match="todense"):
         array[sp.array(MASK[2], fill_value=True)]
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import sparray as sp
+from sparray.errors import ShapeError
 
 DENSE = np.arange(60).reshape(3, 4, 5) % 7 * (np.arange(60).reshape(3, 4, 5) % 3 == 0)
 
@@ -19,7 +20,7 @@ def test_as_numpy(form, axis, indices):
 
 def test_the_axis_of_a_vector_is_known():
     assert sp.array([1, 0, 3]).take([2, 2]).todense().tolist() == [3, 3]
-    with pytest.raises(sp.errors.ShapeError, match="got None"):
+    with pytest.raises(ShapeError, match="got None"):
         sp.take(sp.array(DENSE), [0])
 
 
@@ -31,5 +32,5 @@ def test_errors(indices):
 
 @pytest.mark.parametrize("axis", [3, -4, 0.5])
 def test_axes_that_are_none(axis):
-    with pytest.raises(sp.errors.ShapeError, match="axis"):
+    with pytest.raises(ShapeError, match="axis"):
         sp.take(sp.array(DENSE), [0], axis=axis)
