@@ -28,7 +28,7 @@ from sparray.compiler.lower.parallel import chunks_of
 from sparray.compiler.pipeline import CompiledPlan, KernelSpec
 from sparray.compiler.problem import Problem
 from sparray.compiler.schedule.assemble import Assembly
-from sparray.compiler.scheduler.steps import PackStep, SortStep, Step
+from sparray.compiler.scheduler.steps import CutStep, PackStep, SortStep, Step
 from sparray.compiler.scheduler.temporaries import is_coordinate_list, slotted_leaf
 from sparray.errors import InternalError, KernelMemoryError
 from sparray.filler import Filler
@@ -38,11 +38,11 @@ from sparray.formats.packing import (
     prepare_levels,
     unpack_coordinates,
 )
-from sparray.formats.slices import slice_lengths
+from sparray.formats.slices import cut_slices, slice_lengths
 from sparray.sorting import sort_list
 from sparray.stored import IndexWidthError, Operand, Stored, buffers
 
-__all__ = ["PlanRunner", "Runner"]
+__all__ = ["PlanRunner", "Runner", "reform"]
 
 _INT32_MAX = 2**31 - 1
 
@@ -366,8 +366,8 @@ class PlanRunner:
                 if step.source in made or sorted_.values is not source.values:
                     made.add(step.result)
                 continue
-            if isinstance(step, PackStep):
-                arrays[step.result] = _pack(arrays[step.source], step)
+            if isinstance(step, PackStep | CutStep):
+                arrays[step.result] = reform(arrays[step.source], step)
                 continue
             if runner is None:
                 raise InternalError("expected a kernel for each kernel step")
@@ -433,16 +433,21 @@ def _extents(
     return [found[index] for index in runner.spec.index_order]
 
 
-def _pack(source: Operand, step: PackStep) -> Stored:
-    """Make a format's levels from a coordinate list."""
+def reform(source: Operand, step: PackStep | CutStep) -> Stored:
+    """Make a format's levels from those of another one, without a kernel."""
+    spec, fill = step.spec, source.fill_value
+    if isinstance(step, CutStep):
+        levels, values = cut_slices(
+            spec.format, source.shape, source._levels, source.values, fill
+        )
+        return Stored(spec.format, source.shape, levels, values, fill)
     coords, values = unpack_coordinates(
         source.format, source.shape, source._levels, source.values
     )
-    fill = source.fill_value
     levels, packed = pack_coordinates(
-        step.spec.format, source.shape, coords, values, fill, step.spec.index_dtype
+        spec.format, source.shape, coords, values, fill, spec.index_dtype
     )
-    return Stored(step.spec.format, source.shape, levels, packed, fill)
+    return Stored(spec.format, source.shape, levels, packed, fill)
 
 
 def _begin_chunks(table: npt.NDArray[np.int64], begins: npt.NDArray[np.int64]) -> None:

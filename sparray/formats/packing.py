@@ -107,13 +107,7 @@ def pack_coordinates(
         joined = pack_coordinates(
             joined_format(format), shape, coords, values, fill_value, index_dtype
         )
-        try:
-            return cut_slices(format, shape, *joined, fill_value)
-        except (MemoryError, ValueError):
-            raise KernelMemoryError(
-                f"format {format}: expected slices as long as the longest one that fit "
-                f"in memory, got shape {shape}"
-            ) from None
+        return cut_slices(format, shape, *joined, fill_value)
     extents = format.level_extents(shape)
     if any(level.bounded for level in format.levels):
         # What such a level makes up is fill too: only the others need a place.

@@ -153,7 +153,28 @@ def cut_slices(
 
     The parts of all slices get the length that the longest one needs. What is unused
     holds 0 and the fill value.
+
+    Raises
+    ------
+    KernelMemoryError
+        If that does not fit in memory.
     """
+    try:
+        return _cut_slices(format, shape, levels, values, fill_value)
+    except (MemoryError, ValueError):
+        raise KernelMemoryError(
+            f"format {format}: expected slices as long as the longest one that fit "
+            f"in memory, got shape {tuple(shape)}"
+        ) from None
+
+
+def _cut_slices(
+    format: Format,
+    shape: Sequence[int],
+    levels: Sequence[Buffers],
+    values: npt.NDArray[Any],
+    fill_value: Any,
+) -> tuple[tuple[dict[str, IntArray], ...], npt.NDArray[Any]]:
     n = format.batch_ndim
     n_slices = _n_slices(format, shape)
     extents = format.level_extents(shape)

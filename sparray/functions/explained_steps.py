@@ -17,7 +17,7 @@ from sparray.compiler.scheduler.loop_tree import (
     loop_tree,
     workspace_sizes,
 )
-from sparray.compiler.scheduler.steps import KernelStep, PackStep, SortStep
+from sparray.compiler.scheduler.steps import CutStep, KernelStep, PackStep, SortStep
 from sparray.functions.explanation import cython_source
 from sparray.view.section import Section, Table
 
@@ -51,11 +51,9 @@ def plan_sections(
     known: Shapes = dict(shapes)
     steps = zip(compiled.plan.steps, compiled.kernels, strict=True)
     for number, (step, spec) in enumerate(steps, 1):
-        if isinstance(step, SortStep | PackStep):
+        if not isinstance(step, KernelStep):
             known[step.result] = known[step.source]
-            verb = "sort the entries of" if isinstance(step, SortStep) else "pack"
-            to = "" if isinstance(step, SortStep) else f" as {step.spec.format}"
-            yield Section(f"step {number}: {verb} {step.source}{to}")
+            yield Section(f"step {number}: {_said(step)}")
             continue
         problem = step.decision.problem
         sizes = _extents(problem, step, known, extents)
@@ -64,6 +62,15 @@ def plan_sections(
         title = f"step {number}: {step.result} from {', '.join(step.operands)}"
         yield _kernel(title, step, spec, sizes, source)
     yield _decisions(compiled)
+
+
+def _said(step: SortStep | PackStep | CutStep) -> str:
+    """Return what a step does that is not a kernel of its own."""
+    if isinstance(step, SortStep):
+        return f"sort the entries of {step.source}"
+    if isinstance(step, CutStep):
+        return f"cut {step.source} into slices as {step.spec.format}"
+    return f"pack {step.source} as {step.spec.format}"
 
 
 def _extents(

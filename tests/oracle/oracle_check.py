@@ -31,7 +31,7 @@ from sparray.compiler.lower import parallel
 from sparray.compiler.pipeline import CompiledPlan, compile_problem
 from sparray.compiler.scheduler.plan import plan_ways
 from sparray.compiler.scheduler.statistics import assumed_statistics
-from sparray.compiler.scheduler.steps import PackStep, SortStep
+from sparray.compiler.scheduler.steps import CutStep, PackStep, SortStep
 from sparray.compiler.scheduler.ways import Way
 from sparray.errors import DTypeError, SparrayError, UnsupportedError
 from sparray.execution import PlanRunner
@@ -353,8 +353,8 @@ def check_stages(
             if isinstance(step, SortStep):
                 arrays[step.result] = sort_list(arrays[step.source], step)
                 continue
-            if isinstance(step, PackStep):
-                arrays[step.result] = execution._pack(arrays[step.source], step)
+            if isinstance(step, PackStep | CutStep):
+                arrays[step.result] = execution.reform(arrays[step.source], step)
                 continue
             operands = [arrays[name] for name in step.operands]
             outer = index_extents(

@@ -38,6 +38,7 @@ from sparray.compiler.scheduler.planner import (
 )
 from sparray.compiler.scheduler.statistics import Statistics
 from sparray.compiler.scheduler.steps import (
+    CutStep,
     PackStep,
     Plan,
     sort_step,
@@ -55,6 +56,7 @@ from sparray.compiler.scheduler.temporaries import (
 from sparray.compiler.scheduler.unsorted import walked_unsorted
 from sparray.compiler.scheduler.ways import Way
 from sparray.formats.named import named_format
+from sparray.formats.slices import joined_format
 
 __all__ = ["plan", "plan_ways"]
 
@@ -184,33 +186,74 @@ class _MainPart:
 
 
 def _main_part(planner: Planner) -> _MainPart:
-    """Return what is left to compute: the result, or what it is made of.
+    """Return what is left to compute: the result, or what it is made of."""
+    return _part(planner, planner.problem, names.OUTPUT)
+
+
+def _part(planner: Planner, problem: Problem, result: str) -> _MainPart:
+    """Return what is left to compute of a problem, whose result gets a name.
 
     A result whose levels no kernel makes has an operand's pattern, and so that
-    operand's levels, or its blocks are filled one by one; or its entries are computed
-    as rows of entries or as a coordinate list, of which the result is made then.
+    operand's levels, or its entries are put one by one where there is room for them;
+    or it is computed in another format, of which it is made then.
     """
-    problem = planner.problem
     if can_assemble(problem.output.format):
-        return _MainPart(problem, names.OUTPUT)
+        return _MainPart(problem, result)
     if best_candidate(problem, planner.statistics) is not None:
-        return _MainPart(problem, names.OUTPUT, alone=True)
-    rows, made = without_blocks(problem.output), planner.fresh()
+        return _MainPart(problem, result, alone=True)
+    if problem.output.format.batch_ndim:
+        return _in_one_piece(planner, problem, result)
+    rows = without_blocks(problem.output)
     by_blocks = has_blocks(problem.output.format)
     if by_blocks and is_direct(planner.statistics, rows, problem.output):
-        planner.reasons.append(
-            Reason(
-                "compute the entries first, then their blocks",
-                "the operands are not stored along rows of blocks",
-            )
+        return _by_rows(planner, problem, rows, result)
+    return _as_a_list(planner, problem, result)
+
+
+def _in_one_piece(planner: Planner, problem: Problem, result: str) -> _MainPart:
+    """Return the result with all slices in the same buffers, to be cut."""
+    made = planner.fresh()
+    format = joined_format(problem.output.format)
+    joined = replace(problem, output=replace(problem.output, format=format))
+    planner.reasons.append(
+        Reason(
+            f"cut {format} into slices",
+            "how long each slice's buffers have to be is known once all are made",
         )
+    )
+    whole = _part(planner, joined, made)
 
-        def fill() -> None:
-            convert(planner, made, rows, problem.output, names.OUTPUT)
+    def cut() -> None:
+        whole.finish()
+        planner.steps.append(CutStep(made, result, problem.output))
 
-        return _MainPart(replace(problem, output=rows), made, finish=fill)
-    ndim = problem.output.format.ndim
-    listed = replace(problem.output, format=named_format("coo", ndim))
+    return replace(whole, finish=cut)
+
+
+def _by_rows(
+    planner: Planner, problem: Problem, rows: TensorSpec, result: str
+) -> _MainPart:
+    """Return the result as rows of entries, whose blocks are filled then."""
+    made = planner.fresh()
+    planner.reasons.append(
+        Reason(
+            "compute the entries first, then their blocks",
+            "the operands are not stored along rows of blocks",
+        )
+    )
+
+    def fill() -> None:
+        convert(planner, made, rows, problem.output, result)
+
+    return _MainPart(replace(problem, output=rows), made, finish=fill)
+
+
+def _as_a_list(planner: Planner, problem: Problem, result: str) -> _MainPart:
+    """Return the result as a list of coordinates, of which its levels are made."""
+    made = planner.fresh()
+    listed = replace(
+        problem.output, format=named_format("coo", problem.output.format.ndim)
+    )
     planner.reasons.append(
         Reason(
             f"pack the entries as {problem.output.format}",
@@ -220,9 +263,9 @@ def _main_part(planner: Planner) -> _MainPart:
 
     def pack() -> None:
         if is_direct(planner.statistics, listed, problem.output):
-            convert(planner, made, listed, problem.output, names.OUTPUT)
+            convert(planner, made, listed, problem.output, result)
             return
-        planner.steps.append(PackStep(made, names.OUTPUT, problem.output))
+        planner.steps.append(PackStep(made, result, problem.output))
 
     return _MainPart(replace(problem, output=listed), made, finish=pack)
 

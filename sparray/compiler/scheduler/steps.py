@@ -9,7 +9,16 @@ from sparray.compiler.problem import Problem, TensorSpec
 from sparray.compiler.scheduler.decision import Decision, Reason
 from sparray.compiler.scheduler.options import Option
 
-__all__ = ["KernelStep", "PackStep", "Plan", "SortStep", "Step", "Weighed", "sort_step"]
+__all__ = [
+    "CutStep",
+    "KernelStep",
+    "PackStep",
+    "Plan",
+    "SortStep",
+    "Step",
+    "Weighed",
+    "sort_step",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +62,16 @@ class PackStep:
     spec: TensorSpec
 
 
-Step = KernelStep | SortStep | PackStep
+@dataclass(frozen=True, slots=True)
+class CutStep:
+    """Give each slice buffers of its own, where they are one buffer for all slices."""
+
+    source: str
+    result: str
+    spec: TensorSpec
+
+
+Step = KernelStep | SortStep | PackStep | CutStep
 
 
 @dataclass(frozen=True, slots=True)
