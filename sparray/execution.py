@@ -16,6 +16,7 @@ from sparray._kernels.runtime import (
     num_threads,
 )
 from sparray._kernels.together import compiler_threads, run_together
+from sparray.allotting import Allotting
 from sparray.compiler import names
 from sparray.compiler.cin.nodes import Forall
 from sparray.compiler.index_notation.nodes import Access
@@ -136,6 +137,8 @@ class Runner:
             return Stored(format, shape, source._levels, values, fill)
         if self.way is Assembly.PLACE:
             return self._place(operands, extents, shape)
+        if self.way is Assembly.ALLOT:
+            return self._allot(operands, extents, shape)
         return self._run_two_phases(operands, extents, shape, owned)
 
     def _place(
@@ -152,6 +155,23 @@ class Runner:
         values = self._allocate(n_positions, 0 if format.hides else fill, True)
         made = [buffer for level in levels for buffer in level.values()]
         self._call(names.FILL, operands, [*made, values], extents)
+        return Stored(format, shape, levels, values, fill)
+
+    def _allot(
+        self,
+        operands: Sequence[Operand],
+        extents: Sequence[int],
+        shape: tuple[int, ...],
+    ) -> Stored:
+        """Make the levels one after the other, then insert every entry."""
+        format, fill = self.output.format, self.filler.fill(operands)
+        nothing = 0 if format.hides else fill
+        levels, values = Allotting(
+            self.output,
+            shape,
+            lambda name, made: self._call(name, operands, made, extents),
+            lambda size: self._allocate(size, nothing, True),
+        ).run()
         return Stored(format, shape, levels, values, fill)
 
     def _allocate(self, size: int, fill: Any, filled: bool) -> npt.NDArray[Any]:

@@ -23,9 +23,11 @@ __all__ = [
     "extent",
     "first",
     "level_buffer",
+    "places",
     "position",
     "quotient",
     "remainder",
+    "round_of",
     "slice_begin",
     "slice_length",
     "values",
@@ -84,6 +86,16 @@ def slice_begin(buffer: str) -> str:
 def counts(tensor: str, level: int) -> str:
     """Return the buffer of stored entries per unit of a sparse result's level."""
     return f"{tensor}{level + 1}_counts"
+
+
+def places(tensor: str, level: int) -> str:
+    """Return the buffer with the positions of an arranged level's coordinates."""
+    return f"{tensor}{level + 1}_places"
+
+
+def round_of(level: int) -> str:
+    """Return the entry point that tells what a level of a result is to hold."""
+    return f"{COUNT}{level + 1}"
 
 
 def position(tensor: str, level: int) -> str:

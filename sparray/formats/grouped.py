@@ -12,14 +12,15 @@ import numpy.typing as npt
 from sparray.compiler.loop_ir import nodes as ir
 from sparray.compiler.loop_ir.builder import add, literal, mul
 from sparray.errors import FormatError, KernelMemoryError, PatternError
+from sparray.formats.allotted import MarkArranging
 from sparray.formats.buffers import take_buffers
 from sparray.formats.combinations import combinations, ranks_of_combinations
 from sparray.formats.fibres import first_of_runs
 from sparray.formats.level import (
-    Arranging,
     Bounds,
     IntArray,
     LevelView,
+    Located,
     Packed,
     PositionIterable,
     Unpacked,
@@ -36,7 +37,7 @@ _LONGEST_TABLE = 2**14
 
 
 @dataclass(frozen=True, slots=True)
-class Grouped(PositionIterable, Arranging):
+class Grouped(PositionIterable, MarkArranging):
     """``n`` of ``m`` coordinates below every parent position, the same for ``g``.
 
     ====== ======
@@ -135,6 +136,19 @@ class Grouped(PositionIterable, Arranging):
         first = mul(pattern, literal(self.n))
         return ir.Lookup(table, add(first, _binary("mod", place, self.n)))
 
+    def insert(self, view: LevelView, parent: ir.Expr, coordinate: ir.Expr) -> Located:
+        if self.n == 1:
+            return Located(parent)
+        # The parent's pattern has the coordinate: the level above is arranged for it.
+        position = ir.Var(view.fresh("slot"))
+        other = ir.Binary("ne", self.coordinate(view, position), coordinate, "bool")
+        step = ir.Assign(position, add(position, literal(1)))
+        setup = (
+            ir.Declare(position, mul(parent, literal(self.n))),
+            ir.While(other, ir.Block((step,))),
+        )
+        return Located(position, setup=setup)
+
     def arrange(
         self,
         parents: Numbers,
@@ -143,40 +157,76 @@ class Grouped(PositionIterable, Arranging):
         n_parents: int,
         extent: int,
     ) -> Numbers:
-        n_columns = n_parents * extent
-        if n_columns > sys.maxsize // self.n:
-            raise KernelMemoryError(
-                f"{self.name} level: expected a number of positions below 2**63, "
-                f"got {n_parents} * {extent} * {self.n}"
-            )
+        n_columns = self._n_columns(n_parents, extent)
         if not n_columns:
             return np.empty((n_parents, extent), dtype=np.int64)
         columns = parents * extent + coordinates
         distinct = np.flatnonzero(first_of_runs(columns, below, merge=True))
         starts = np.flatnonzero(np.diff(columns[distinct], prepend=-1))
         sizes = np.diff(starts, append=len(distinct))
-        self._refuse_long(distinct[starts], sizes)
-        pattern = np.full(n_columns, -1)
-        room = np.full((n_parents, len(self.patterns)), self.g)
         table = np.zeros((len(starts), self.m), dtype=bool)
         table[np.repeat(np.arange(len(starts)), sizes), below[distinct]] = True
-        exact = sizes == self.n
-        entries = below[distinct][np.repeat(exact, sizes)].reshape(-1, self.n)
-        chosen = ranks_of_combinations(entries, self.m)
         at = distinct[starts]
-        pattern[columns[at[exact]]] = chosen
-        np.subtract.at(room, (parents[at[exact]], chosen), 1)
-        self._refuse_full(room, parents[at[exact]], chosen, at[exact])
-        partial = at[~exact]
-        members = np.zeros((len(self.patterns), self.m), dtype=bool)
-        members[np.arange(len(members))[:, np.newaxis], self.patterns] = True
+        return self._arrange(columns[at], table, at, n_parents, extent)
+
+    def arrange_marks(self, marks: npt.NDArray[np.bool_]) -> Numbers:
+        n_parents, extent, _ = marks.shape
+        if not self._n_columns(n_parents, extent):
+            return np.empty((n_parents, extent), dtype=np.int64)
+        table = marks.reshape(-1, self.m)
+        columns = np.flatnonzero(table.any(axis=1))
+        if len(columns) < len(table):
+            table = table[columns]
+        return self._arrange(columns, table, None, n_parents, extent)
+
+    def _n_columns(self, n_parents: int, extent: int) -> int:
+        n_columns = n_parents * extent
+        if n_columns > sys.maxsize // self.n:
+            raise KernelMemoryError(
+                f"{self.name} level: expected a number of positions below 2**63, "
+                f"got {n_parents} * {extent} * {self.n}"
+            )
+        return n_columns
+
+    def _arrange(
+        self,
+        columns: Numbers,
+        table: npt.NDArray[np.bool_],
+        entries: Numbers | None,
+        n_parents: int,
+        extent: int,
+    ) -> Numbers:
+        """Return the order of all columns, from those that have entries.
+
+        Parameters
+        ----------
+        columns : int64[n]
+            Their numbers, ascending; those of all parents count through.
+        table : bool[n, m]
+            Where they have entries.
+        entries : int64[n] or None
+            The first entry of each, to be named in errors.
+        n_parents, extent : int
+            How many columns there are.
+        """
+        parents, sizes = columns // extent, table.sum(axis=1)
+        at = np.full(len(columns), -1) if entries is None else entries
+        self._refuse_long(at, sizes)
+        pattern = np.full(n_parents * extent, -1)
+        room = np.full((n_parents, len(self.patterns)), self.g)
+        exact = sizes == self.n
+        chosen_places = np.nonzero(table[exact])[1].reshape(-1, self.n)
+        chosen = ranks_of_combinations(chosen_places, self.m)
+        pattern[columns[exact]] = chosen
+        np.subtract.at(room, (parents[exact], chosen), 1)
+        self._refuse_full(room, parents[exact], chosen, at[exact])
         try:
-            pattern[columns[partial]] = match_columns(
-                parents[partial], table[~exact], room, members
+            pattern[columns[~exact]] = match_columns(
+                parents[~exact], table[~exact], room, self._members()
             )
         except UnmatchedError as error:
             raise self._unmatched(
-                error.patterns, error.excess, int(partial[error.column])
+                error.patterns, error.excess, int(at[~exact][error.column])
             ) from None
         # Columns without entries take what is left, in the order of both.
         left = np.repeat(np.tile(np.arange(room.shape[1]), n_parents), room.reshape(-1))
@@ -185,6 +235,12 @@ class Grouped(PositionIterable, Arranging):
         by_chunk = pattern.astype(kind).reshape(n_parents, extent)
         return np.argsort(by_chunk, axis=1, kind="stable")
 
+    def _members(self) -> npt.NDArray[np.bool_]:
+        """Return which coordinates each pattern has."""
+        members = np.zeros((len(self.patterns), self.m), dtype=bool)
+        members[np.arange(len(members))[:, np.newaxis], self.patterns] = True
+        return members
+
     def _refuse_long(self, entries: Numbers, sizes: Numbers) -> None:
         """Raise for the first column with too many entries."""
         long = np.flatnonzero(sizes > self.n)
@@ -192,7 +248,7 @@ class Grouped(PositionIterable, Arranging):
             raise PatternError(
                 f"{self} level: expected at most {self.n} entries in each block of "
                 f"{self.m}, got {sizes[long[0]]} (a conversion never drops a value)",
-                int(entries[long[0]]),
+                _named(int(entries[long[0]])),
             )
 
     def _refuse_full(
@@ -215,7 +271,7 @@ class Grouped(PositionIterable, Arranging):
             f"{self} level: expected at most {self.g} columns of a chunk for each "
             f"pattern, got {places + excess} that fit only the {places} places of "
             f"{listed} (a conversion never drops a value)",
-            entry,
+            _named(entry),
         )
 
     def pack(
@@ -267,6 +323,11 @@ class Grouped(PositionIterable, Arranging):
         self, buffers: Mapping[str, IntArray], n_parents: int, extent: int
     ) -> int:
         return n_parents * self.n
+
+
+def _named(entry: int) -> int | None:
+    """Return the number of an entry; None of one that has none."""
+    return None if entry < 0 else entry
 
 
 def _binary(op: str, value: ir.Expr, divisor: int) -> ir.Expr:

@@ -10,11 +10,11 @@ import numpy.typing as npt
 from sparray.compiler.loop_ir import nodes as ir
 from sparray.compiler.loop_ir.builder import add, equal, less, less_equal, literal, sub
 from sparray.errors import FormatError, InvalidBufferError
+from sparray.formats.allotted import Allottable
 from sparray.formats.buffers import check_index_buffer, check_pos, take_buffers
 from sparray.formats.fibres import first_of_runs
 from sparray.formats.level import (
     Bounds,
-    Insertable,
     IntArray,
     LevelView,
     Locatable,
@@ -22,6 +22,7 @@ from sparray.formats.level import (
     Packed,
     Per,
     PositionIterable,
+    Prepared,
     Unpacked,
 )
 
@@ -37,7 +38,7 @@ bits repeat where coordinates are multiples of a power of two."""
 
 
 @dataclass(frozen=True, slots=True)
-class Hashed(PositionIterable, Locatable, Insertable):
+class Hashed(PositionIterable, Locatable, Allottable):
     """The stored coordinates of every fibre, each near the slot of its hash.
 
     ======= =========
@@ -93,6 +94,25 @@ class Hashed(PositionIterable, Locatable, Insertable):
     def insert(self, view: LevelView, parent: ir.Expr, coordinate: ir.Expr) -> Located:
         slot, _, setup = _search(view, parent, coordinate)
         return Located(slot, setup=(*setup, view.store("crd", slot, coordinate)))
+
+    def allot(
+        self, counts: npt.NDArray[np.int64], extent: int, index_dtype: npt.DTypeLike
+    ) -> Prepared:
+        pos = np.zeros(len(counts) + 1, dtype=index_dtype)
+        ends = np.cumsum(np.minimum(counts, extent) * self.slots_per_entry)
+        pos[1:] = ends
+        n_positions = int(ends[-1]) if len(ends) else 0
+        crd = np.full(n_positions, -1, dtype=index_dtype)
+        return Prepared({"pos": pos, "crd": crd}, n_positions)
+
+    def occupied(
+        self, buffers: dict[str, IntArray], n_parents: int
+    ) -> npt.NDArray[np.int64]:
+        pos, crd = buffers["pos"], buffers["crd"]
+        # Not reduceat, to which a fibre of length 0 is not empty.
+        before = np.zeros(len(crd) + 1, dtype=np.int64)
+        np.cumsum(crd >= 0, out=before[1:])
+        return np.diff(before[pos])
 
     def pack(
         self,

@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from sparray.compiler.loop_ir import nodes as ir
-from sparray.compiler.loop_ir.builder import mul
+from sparray.compiler.loop_ir.builder import add, mul
 from sparray.errors import FormatError, InvalidBufferError, KernelMemoryError
+from sparray.formats.allotted import PlaceInsertable
 from sparray.formats.buffers import check_index_buffer, take_buffers
 from sparray.formats.level import (
-    Arrangeable,
     Bounds,
     IntArray,
     LevelView,
@@ -27,7 +27,7 @@ __all__ = ["Permuted"]
 
 
 @dataclass(frozen=True, slots=True)
-class Permuted(PositionIterable, Arrangeable):
+class Permuted(PositionIterable, PlaceInsertable):
     """All ``extent`` coordinates below every parent position, each at a chosen place.
 
     ======= ================
@@ -92,15 +92,23 @@ class Permuted(PositionIterable, Arrangeable):
         coordinates: npt.NDArray[np.int64],
         index_dtype: npt.DTypeLike,
     ) -> Packed:
+        buffers, places = self.make_arranged(arrangement, index_dtype)
         if not arrangement.size:
-            return Packed({"crd": np.empty(0, index_dtype)}, parents, 0)
-        n_parents, extent = arrangement.shape
+            return Packed(buffers, parents, 0)
+        positions = places[parents * arrangement.shape[1] + coordinates]
+        return Packed(buffers, positions, arrangement.size)
+
+    def make_arranged(
+        self, arrangement: npt.NDArray[np.int64], index_dtype: npt.DTypeLike
+    ) -> tuple[dict[str, IntArray], npt.NDArray[np.int64]]:
         places = np.empty_like(arrangement)
-        fibres = np.arange(n_parents)[:, np.newaxis]
-        places[fibres, arrangement] = np.arange(extent)
-        positions = parents * extent + places[parents, coordinates]
+        numbers = np.arange(arrangement.size).reshape(arrangement.shape)
+        np.put_along_axis(places, arrangement, numbers, axis=1)
         crd = arrangement.reshape(-1).astype(index_dtype)
-        return Packed({"crd": crd}, positions, arrangement.size)
+        return {"crd": crd}, places.reshape(-1)
+
+    def slot(self, view: LevelView, parent: ir.Expr, coordinate: ir.Expr) -> ir.Expr:
+        return add(mul(parent, view.extent), coordinate)
 
     def unpack(
         self, buffers: Mapping[str, IntArray], n_parents: int, extent: int

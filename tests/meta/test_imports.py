@@ -20,6 +20,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "sparray.execution",
         "sparray.fusion",
         "sparray.sorting",
+        "sparray.allotting",
         "sparray.filler",
         "sparray.footprint",
         "sparray.dispatch",

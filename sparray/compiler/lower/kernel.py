@@ -1,6 +1,6 @@
 """Lower one scheduled statement to the functions of a kernel."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from sparray.compiler import names
 from sparray.compiler.absence import Absence, fill_of
@@ -14,6 +14,7 @@ from sparray.compiler.loop_ir.builder import Builder
 # Importing these registers how each kind of statement is lowered.
 from sparray.compiler.lower import assign, forall, tiles, where  # noqa: F401
 from sparray.compiler.lower.access import advance, start
+from sparray.compiler.lower.allot import AllotOutput, allotted_depths, needed_buffers
 from sparray.compiler.lower.append import (
     AppendOutput,
     ScatterOutput,
@@ -45,7 +46,7 @@ __all__ = ["index_order", "lower_kernel"]
 def lower_kernel(
     problem: Problem, statement: Stmt, assemble: Assemble, vector_bytes: int
 ) -> tuple[ir.Function, ...]:
-    """Lower a statement to one function, or to a counting and a filling one.
+    """Lower a statement to one function, or to counting ones and a filling one.
 
     Parameters
     ----------
@@ -61,18 +62,32 @@ def lower_kernel(
     Returns
     -------
     tuple of ir.Function
-        ``count`` first, where the result needs it; ``evaluate`` last. Parameters:
+        ``count`` first, where the result needs it, or ``count1``, ``count2``, ... for
+        levels that are made one after the other; ``evaluate`` last. Parameters:
         every operand's buffers, the result's buffers (``evaluate`` only; just the
-        values of an inheriting result), the counts or offsets of each appended
-        group, the extents in `index_order`, the number of threads.
+        values of an inheriting result; those that are made already, of one made level
+        by level), the counts or offsets of each appended group, the extents in
+        `index_order`, the number of threads.
     """
-    phases = [Phase.FILL]
-    if assemble.way.counts:
-        phases.insert(0, Phase.COUNT)
+    made: list[tuple[str, Phase, int | None]] = [(names.FILL, Phase.FILL, None)]
+    if assemble.way is Assembly.ALLOT:
+        rounds = allotted_depths(problem.output.format)
+        made[:0] = [(names.round_of(depth), Phase.COUNT, depth) for depth in rounds]
+    elif assemble.way.counts:
+        made.insert(0, (names.COUNT, Phase.COUNT, None))
     return tuple(
-        _lower_phase(problem, statement, assemble, phase, vector_bytes)
-        for phase in phases
+        _lower_phase(problem, statement, assemble, _Entry(*entry), vector_bytes)
+        for entry in made
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """One function of a kernel: its name, its phase, and the level it counts for."""
+
+    name: str
+    phase: Phase
+    depth: int | None
 
 
 def index_order(problem: Problem) -> tuple[str, ...]:
@@ -110,21 +125,21 @@ def _lower_phase(
     problem: Problem,
     statement: Stmt,
     assemble: Assemble,
-    phase: Phase,
+    entry: _Entry,
     vector_bytes: int,
 ) -> ir.Function:
-    given = _parameters(problem, assemble, phase)
+    phase = entry.phase
+    given = _parameters(problem, assemble, entry)
     builder = Builder([p.name for p in given])
-    output = _output(problem, statement, assemble)
+    output = _output(problem, statement, assemble, entry.depth)
     absence = _absence(problem, statement)
     ctx = Context(problem, phase, vector_bytes, builder, output, assemble.way, absence)
     scope = advance(start(_followed(problem, statement), Scope()), ctx)
     ctx.tile_sizes.update(largest_tiles(statement))
     tests, scope = scope.tests, replace(scope, tests=())
     lower_tested(statement, tests, scope, ctx, _lower_tasks)
-    name = names.COUNT if phase is Phase.COUNT else names.FILL
     reassociate = phase is Phase.FILL and vectorises_reduction(statement)
-    return ir.Function(name, given, builder.block(), reassociate)
+    return ir.Function(entry.name, given, builder.block(), reassociate)
 
 
 def _lower_tasks(statement: Stmt, scope: Scope, ctx: Context) -> None:
@@ -157,12 +172,14 @@ def _absence(problem: Problem, statement: Stmt) -> Absence:
 
 
 def _parameters(
-    problem: Problem, assemble: Assemble, phase: Phase
+    problem: Problem, assemble: Assemble, entry: _Entry
 ) -> tuple[ir.Buffer | ir.Var, ...]:
     given: list[ir.Buffer | ir.Var] = []
     for name, spec in problem.operands:
         given.extend(parameters(name, spec))
-    if phase is Phase.FILL:
+    if assemble.way is Assembly.ALLOT:
+        given.extend(needed_buffers(problem.output, entry.depth))
+    elif entry.phase is Phase.FILL:
         out = parameters(names.OUTPUT, problem.output, writable=True)
         given.extend(out[-1:] if assemble.way is Assembly.INHERIT else out)
     if assemble.way.counts:
@@ -172,12 +189,16 @@ def _parameters(
     return tuple(given)
 
 
-def _output(problem: Problem, statement: Stmt, assemble: Assemble) -> Output:
+def _output(
+    problem: Problem, statement: Stmt, assemble: Assemble, depth: int | None
+) -> Output:
     target = problem.assignment.target
     if assemble.way is Assembly.INSERT:
         return InsertOutput(target)
     if assemble.way is Assembly.PLACE:
         return PlaceOutput(target, problem.output)
+    if assemble.way is Assembly.ALLOT:
+        return AllotOutput(target, problem.output, depth)
     if assemble.way is Assembly.APPEND:
         return AppendOutput(target, problem.output)
     if assemble.way is Assembly.SCATTER:

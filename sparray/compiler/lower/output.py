@@ -20,7 +20,14 @@ from sparray.compiler.problem import TensorSpec
 from sparray.errors import InternalError
 from sparray.formats.level import Insertable
 
-__all__ = ["InheritOutput", "InsertOutput", "PlaceOutput", "insert", "store_value"]
+__all__ = [
+    "InheritOutput",
+    "InsertOutput",
+    "PlaceOutput",
+    "bound_coordinate",
+    "insert",
+    "store_value",
+]
 
 
 @dataclass(slots=True)
@@ -88,27 +95,39 @@ class PlaceOutput(Output):
 
 
 def insert(
-    target: Access, first: int, position: ir.Expr, scope: Scope, ctx: Context
+    target: Access,
+    first: int,
+    position: ir.Expr,
+    scope: Scope,
+    ctx: Context,
+    *,
+    until: int | None = None,
 ) -> ir.Expr:
     """Insert the scope's coordinates into levels from ``first`` on, below a position.
 
-    Returns the position in the innermost level.
+    Returns the position in the innermost level, or in the one before ``until``.
     """
     spec = ctx.spec(target.tensor)
-    for depth in range(first, n_levels(spec)):
+    last = n_levels(spec) if until is None else until
+    for depth in range(first, last):
         level = spec.format.levels[depth]
         if not isinstance(level, Insertable):
             raise InternalError(f"expected levels to insert into, got {level.name}")
-        index = level_index(spec, target, depth)
-        here = coordinate(index, scope)
-        if here is None:
-            raise InternalError(f"expected {index} to be bound where a value is stored")
+        here = bound_coordinate(level_index(spec, target, depth), scope)
         made = level.insert(ctx.view(target, depth), position, here)
         ctx.builder.emit(*made.setup)
         position = made.position
-    return ctx.builder.declare(
-        names.position(names.OUTPUT, n_levels(spec) - 1), position
-    )
+    if isinstance(position, ir.Var | ir.Literal) and until is not None:
+        return position
+    return ctx.builder.declare(names.position(names.OUTPUT, last - 1), position)
+
+
+def bound_coordinate(index: str, scope: Scope) -> ir.Expr:
+    """Return the coordinate of an index where a value is stored."""
+    here = coordinate(index, scope)
+    if here is None:
+        raise InternalError(f"expected {index} to be bound where a value is stored")
+    return here
 
 
 def store_value(

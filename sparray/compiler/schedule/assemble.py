@@ -17,6 +17,9 @@ class Assembly(Enum):
     """Every level is located; values are written in any order."""
     PLACE = "place"
     """Every level has room for all entries, which are inserted in any order."""
+    ALLOT = "allot"
+    """Levels get room, one after the other, once it is counted what they are to hold;
+    entries are inserted in any order."""
     INHERIT = "inherit"
     """The result has an operand's pattern and shares its ``pos`` and ``crd``."""
     APPEND = "append"
@@ -29,7 +32,7 @@ class Assembly(Enum):
 
     @property
     def counts(self) -> bool:
-        """Whether entries are counted before the result is allocated and filled."""
+        """Whether entries are counted once before the result is allocated."""
         return self in (Assembly.APPEND, Assembly.SCATTER, Assembly.BLOCKS)
 
 

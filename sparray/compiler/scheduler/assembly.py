@@ -22,6 +22,7 @@ from sparray.compiler.problem import Problem, TensorSpec
 from sparray.compiler.schedule.assemble import Assembly
 from sparray.compiler.scheduler.loop_order import first_reduction
 from sparray.compiler.scheduler.temporaries import (
+    can_allot,
     can_assemble,
     can_place,
     has_blocks,
@@ -112,15 +113,9 @@ def choose_assembly(
         return Choice(
             Assembly.INHERIT, f"the result has the pattern of {source}", source
         )
-    if can_place(spec.format):
-        return Choice(
-            Assembly.PLACE, "every level of the result has room for all entries"
-        )
-    if _takes_blocks(order, reduced, problem):
-        return Choice(
-            Assembly.BLOCKS,
-            "the result stores blocks: they are listed, then filled in any order",
-        )
+    placed = _in_any_order(order, reduced, problem)
+    if placed is not None:
+        return placed
     appended = [
         level_index(spec, target, depth)
         for group in append_groups(spec)
@@ -152,6 +147,30 @@ def choose_assembly(
             f"each fibre along {appended[0]} gets its entries in order, one at a time",
         )
     return Choice(None, "entries come in an order that the result cannot take")
+
+
+def _in_any_order(
+    order: Sequence[str], reduced: frozenset[str], problem: Problem
+) -> Choice | None:
+    """Choose how a result is made whose entries may come in any order, if it is one."""
+    spec = problem.output
+    if can_place(spec.format):
+        return Choice(
+            Assembly.PLACE, "every level of the result has room for all entries"
+        )
+    if can_allot(spec.format):
+        if problem.prune or not any(level.bounded for level in spec.format.levels):
+            return Choice(
+                Assembly.ALLOT,
+                "levels of the result get room once it is counted what they hold",
+            )
+        return Choice(None, "zeros have no slots of their own")
+    if _takes_blocks(order, reduced, problem):
+        return Choice(
+            Assembly.BLOCKS,
+            "the result stores blocks: they are listed, then filled in any order",
+        )
+    return None
 
 
 def _into_parts(value: Expr, order: Sequence[str], problem: Problem) -> Choice:

@@ -14,6 +14,7 @@ from sparray.compiler.index_notation.simplify import (
 )
 from sparray.compiler.levels import is_walked, level_index, n_levels, walked_index
 from sparray.compiler.loop_ir.dtypes import numpy_dtype
+from sparray.compiler.lower.allot import allotted_depths
 from sparray.compiler.lower.append import located_prefix
 from sparray.compiler.lower.workspaces import LISTED_BYTES
 from sparray.compiler.problem import Problem
@@ -209,6 +210,10 @@ def _assembled(
     if choice.way is Assembly.BLOCKS:
         # The loops run once more to list the blocks.
         cost += cost + COSTS["list"] * products
+    if choice.way is Assembly.ALLOT:
+        # The loops run once more for each level that is counted.
+        rounds = len(allotted_depths(problem.output.format))
+        cost += rounds * (cost + COSTS["scatter"] * products)
     if choice.way is Assembly.SCATTER:
         cost += COSTS["scatter"] * products
     return cost
@@ -263,7 +268,7 @@ def _refusal(
 ) -> str | None:
     """Return why loops of the target may not stand inside a reduction's; None if so."""
     before = order[: first_reduction(order, frozenset(shape.reduced))]
-    in_place = choice.way in (Assembly.INSERT, Assembly.PLACE)
+    in_place = choice.way in (Assembly.INSERT, Assembly.PLACE, Assembly.ALLOT)
     adds_in_place = in_place and shape.copies
     if set(late) & set(names.wholes(before)) and not adds_in_place:
         # Some parts of an index stand before a sum and some in it: a workspace over
@@ -284,7 +289,7 @@ def _can_be_late(
         return False
     if shape.ops[0] not in _ADDITIONS:
         return _is_held(late, shape, choice, problem)
-    if choice.way is Assembly.BLOCKS:
+    if choice.way in (Assembly.BLOCKS, Assembly.ALLOT):
         return shape.copies
     if choice.way in (Assembly.INSERT, Assembly.PLACE):
         return shape.copies or len(late) == 1

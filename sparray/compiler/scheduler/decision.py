@@ -322,7 +322,7 @@ def _tile(
 def _why_accumulate(choice: Choice, problem: Problem) -> str:
     if choice.way is Assembly.BLOCKS:
         return "each product is added where it belongs in its block"
-    if choice.way is Assembly.PLACE:
+    if choice.way in (Assembly.PLACE, Assembly.ALLOT):
         return "each product is added where the result has room for it"
     if choice.way is Assembly.APPEND and not problem.output.format.is_sorted:
         return "the result takes coordinates more than once"

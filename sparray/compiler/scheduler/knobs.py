@@ -87,7 +87,7 @@ def workspace_kinds(
     late = late_indices(order, reduced)
     if len(shape.terms) != 1 or not late:
         return ()
-    if choice.way is Assembly.BLOCKS:
+    if choice.way in (Assembly.BLOCKS, Assembly.ALLOT):
         return ("memory",)
     if choice.way is Assembly.APPEND:
         return ("list",) if problem.output.format.is_sorted else ("memory",)

@@ -18,6 +18,8 @@ from sparray.compiler.scheduler.assembly import (
     indices_inside,
     walked_at,
 )
+from sparray.formats.allotted import Allottable
+from sparray.formats.level import Preparable
 
 __all__ = [
     "Shape",
@@ -108,6 +110,13 @@ def parallel_index(
     output = problem.output
     if choice.way is Assembly.APPEND and located_prefix(output):
         if not output.format.levels[0].full:
+            return None
+    if choice.way is Assembly.ALLOT and any(
+        isinstance(level, Allottable) for level in output.format.levels
+    ):
+        # Two threads must not insert into one table.
+        outermost = level_index(output, problem.assignment.target, 0)
+        if order[0] != outermost or not isinstance(output.format.levels[0], Preparable):
             return None
     if choice.way is Assembly.BLOCKS and not located_prefix(output):
         # All of the result is one unit.

@@ -7,6 +7,7 @@ from sparray.compiler.index_notation.affine import is_affine
 from sparray.compiler.index_notation.nodes import Access, Assignment
 from sparray.compiler.index_notation.traversal import accesses
 from sparray.compiler.problem import TensorSpec
+from sparray.formats.allotted import Allottable, MarkArranging, PlaceInsertable
 from sparray.formats.compressed import Compressed
 from sparray.formats.dense import Dense
 from sparray.formats.format import Format
@@ -24,6 +25,7 @@ from sparray.formats.singleton import Singleton
 from sparray.formats.slotted import Slotted
 
 __all__ = [
+    "can_allot",
     "can_assemble",
     "can_place",
     "can_search",
@@ -121,6 +123,21 @@ def can_place(format: Format) -> bool:
     return format.batch_ndim == 0 and all(
         isinstance(level, Preparable) for level in format.levels
     )
+
+
+def can_allot(format: Format) -> bool:
+    """Tell whether every level has room, or gets it once its entries are counted.
+
+    One that is arranged stands above the one that decides its order.
+    """
+    levels = format.levels
+    for level, below in zip(levels, (*levels[1:], None), strict=True):
+        if isinstance(level, PlaceInsertable) != isinstance(below, MarkArranging):
+            return False
+        if not isinstance(level, Preparable | Allottable | PlaceInsertable):
+            if not isinstance(level, MarkArranging):
+                return False
+    return format.batch_ndim == 0 and not can_place(format)
 
 
 def can_search(format: Format) -> bool:
