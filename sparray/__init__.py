@@ -25,7 +25,7 @@ _NAMES = {
     "sparray.densifying": "allow_dense",
     "sparray.formats.format": "Format",
     "sparray.functions.alike": "empty_like full_like ones_like zeros_like",
-    "sparray.functions.autotune": "autotune Tuning",
+    "sparray.functions.autotune": "autotune ProgramTuning Tuning",
     "sparray.functions.compile": "compile Kernel",
     "sparray.functions.creation": "asarray empty eye from_dlpack full ones zeros",
     "sparray.functions.data_types": (

@@ -34,6 +34,7 @@ from sparray.functions.alike import empty_like as empty_like
 from sparray.functions.alike import full_like as full_like
 from sparray.functions.alike import ones_like as ones_like
 from sparray.functions.alike import zeros_like as zeros_like
+from sparray.functions.autotune import ProgramTuning as ProgramTuning
 from sparray.functions.autotune import Tuning as Tuning
 from sparray.functions.autotune import autotune as autotune
 from sparray.functions.compile import Kernel as Kernel

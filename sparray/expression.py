@@ -340,11 +340,16 @@ def assignment_expression(
     schedule: "Schedule | None" = None,
     semiring: "Semiring | None" = None,
     mask: str | None = None,
+    mask_tensor: str | None = None,
 ) -> Expression:
-    """Return the expression of ``"C[i,j] = A[i,k] * B[k,j]"``."""
+    """Return the expression of ``"C[i,j] = A[i,k] * B[k,j]"``.
+
+    ``mask_tensor`` is what the mask is called, by default a name that is free.
+    """
     from sparray.compiler.index_notation.parser import parse_assignment
 
-    return _expression(text, parse_assignment(text), missing, schedule, semiring, mask)
+    stated = parse_assignment(text)
+    return _expression(text, stated, missing, schedule, semiring, mask, mask_tensor)
 
 
 def _expression(
@@ -354,6 +359,7 @@ def _expression(
     schedule: "Schedule | None",
     semiring: "Semiring | None",
     mask: str | None,
+    mask_tensor: str | None = None,
 ) -> Expression:
     from sparray.compiler.index_notation.canonical import (
         canonicalize,
@@ -368,7 +374,9 @@ def _expression(
     refuse_marks(stated.value, text)
     if semiring is not None:
         stated = _over_semiring(text, stated, missing, semiring)
-    named = mask_name(stated) if mask is not None else None
+    named = None
+    if mask is not None:
+        named = mask_name((stated,)) if mask_tensor is None else mask_tensor
     if named is not None:
         stated = masked(stated, named, complement=mask == COMPLEMENT)
     verify(stated)

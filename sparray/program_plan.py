@@ -22,7 +22,7 @@ from sparray.compiler.scheduler.temporaries import searched_operands
 from sparray.errors import UnsupportedError
 from sparray.formats.format import Format
 from sparray.planning import Described, check_dtypes, described_plan
-from sparray.programs import ProgramStep
+from sparray.program_steps import ProgramStep
 
 __all__ = ["Group", "plan_program"]
 
@@ -150,9 +150,15 @@ def _groups(
         return []
     last, reasons = steps[-1], list[Reason]()
     joined = _closure(last, steps)
-    if len(joined) > _MOST_JOINED:
+    if len(joined) > _MOST_JOINED or last.alone:
         joined = [last]
     while len(joined) > 1:
+        single = next((step for step in joined if step.alone), None)
+        if single is not None:
+            why = "it has a mask or a schedule of its own"
+            reasons.append(Reason(f"compute {single.target} first", why))
+            joined = _without(joined, single)
+            continue
         shared = _read_elsewhere(joined, steps, needed)
         if shared is not None:
             why = "it is a result, or statements read it that are computed elsewhere"

@@ -15,13 +15,16 @@ import numpy as np
 
 from sparray.dispatch import Given, evaluate_expression, given_key
 from sparray.errors import ExpressionError
-from sparray.expression import Expression, assignment_expression
 from sparray.formats.format import Format
 from sparray.formats.named import as_format
+from sparray.program_steps import (
+    ProgramOptions,
+    check_options,
+    program_steps,
+)
 from sparray.stored import Operand, Stored, dense_operand
 
 if TYPE_CHECKING:
-    from sparray.compiler.index_notation.nodes import Assignment
     from sparray.compiler.index_notation.program import Program
     from sparray.compiler.pipeline import KernelSpec
     from sparray.compiler.problem import TensorSpec
@@ -31,7 +34,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "GroupRunner",
-    "ProgramStep",
     "check_names",
     "check_shapes",
     "describe_operands",
@@ -41,12 +43,14 @@ __all__ = [
     "output_formats",
     "parsed_program",
     "shared_levels",
-    "program_steps",
 ]
 
 
 _SMALL = 2**20
 """Product of all extents below which everything fits in memory."""
+
+
+_USUAL = ProgramOptions()
 
 
 def is_program(text: str) -> bool:
@@ -97,8 +101,7 @@ def evaluate_program(
     program: "Program",
     operands: Mapping[str, Given],
     formats: Mapping[str, Format] | None = None,
-    *,
-    missing: str = "zero",
+    options: ProgramOptions = _USUAL,
 ) -> tuple[Stored, ...]:
     """Compute a program.
 
@@ -107,12 +110,12 @@ def evaluate_program(
     program : Program
         What to compute; it need not be verified.
     operands : mapping of str to SparseArray, Stored or ndarray
-        Each of ``program.operands``, by name.
+        Each of ``program.operands``, by name, as statements read them; and the mask.
     formats : mapping of str to Format, optional
         Of results, and of temporaries that are to be arrays of their own; the others
         are inferred.
-    missing : {"zero", "fill"}
-        As for `sparray.einsum`.
+    options : ProgramOptions
+        What is asked of the statements.
 
     Returns
     -------
@@ -123,11 +126,13 @@ def evaluate_program(
     ------
     ExpressionError, ShapeError
         If the program has no meaning, or the operands do not fit it.
+    ScheduleError
+        If a schedule does not fit its statement.
     """
     wanted = {} if formats is None else formats
-    check_names(program, operands)
+    check_names(program, [name for name in operands if name != options.mask_tensor])
     check_shapes(program, operands)
-    arrays = run_program(program, operands, wanted, missing)
+    arrays = run_program(program, operands, wanted, options)
     results = [arrays[name] for name in program.outputs]
     return tuple(result for result in results if isinstance(result, Stored))
 
@@ -141,7 +146,7 @@ def run_program(
     program: "Program",
     operands: Mapping[str, Given],
     formats: Mapping[str, Format],
-    missing: str,
+    options: ProgramOptions,
 ) -> dict[str, Given]:
     """Compute a program of operands that are known to fit; see `evaluate_program`.
 
@@ -150,15 +155,16 @@ def run_program(
     dict of str to Given
         The results, and operands that were not released.
     """
-    arrays: dict[str, Given] = {name: operands[name] for name in program.operands}
-    for runner in group_runners(program, arrays, formats, missing):
+    read = options.arrays(program)
+    arrays: dict[str, Given] = {name: operands[name] for name in read}
+    for runner in group_runners(program, arrays, formats, options):
         runner.run(arrays, formats)
         for name in runner.last:
             del arrays[name]
     return arrays
 
 
-def check_names(program: "Program", given: Mapping[str, object]) -> None:
+def check_names(program: "Program", given: Collection[str]) -> None:
     """Raise an error unless exactly the operands are given."""
     made = [s.target.tensor for s in program.statements if s.target.tensor in given]
     if made:
@@ -173,16 +179,12 @@ def check_names(program: "Program", given: Mapping[str, object]) -> None:
 
 
 def describe_operands(
-    program: "Program", operands: Mapping[str, Given]
+    names: Collection[str], operands: Mapping[str, Given]
 ) -> "dict[str, Described]":
     """Return what a plan needs to know of a program's operands."""
     from sparray.planning import describe
 
-    return {
-        name: describe(_operand(given))
-        for name, given in operands.items()
-        if name in program.operands
-    }
+    return {name: describe(_operand(operands[name])) for name in names}
 
 
 def shared_levels(operands: Mapping[str, Given]) -> dict[str, int]:
@@ -206,22 +208,24 @@ def group_runners(
     program: "Program",
     operands: Mapping[str, Given],
     formats: Mapping[str, Format],
-    missing: str,
+    options: ProgramOptions = _USUAL,
 ) -> "tuple[GroupRunner, ...]":
     """Return what computes a program for operands, in order; planned once."""
-    keys = [given_key(operands[name]) for name in program.operands]
-    shared = shared_levels({name: operands[name] for name in program.operands})
-    key = (program, missing, tuple(formats.items()), tuple(shared.items()), *keys)
+    read = options.arrays(program)
+    keys = [given_key(operands[name]) for name in read]
+    shared = shared_levels({name: operands[name] for name in read})
+    key = (program, options, tuple(formats.items()), tuple(shared.items()), *keys)
     found = _known.get(key)
     if found is None:
         from sparray.program_plan import plan_program
 
-        steps = program_steps(program, tuple(formats), missing)
-        described = describe_operands(program, operands)
+        check_options(program, options)
+        steps = program_steps(program, tuple(formats), options)
+        described = describe_operands(read, operands)
         groups = plan_program(steps, program.outputs, described, formats, shared)
         seen, runners = set(program.outputs), list[GroupRunner]()
         for group in reversed(groups):
-            runners.append(GroupRunner(group, seen, program.operands))
+            runners.append(GroupRunner(group, seen, read))
             seen |= runners[-1].reads
         found = _known[key] = tuple(reversed(runners))
     return found
@@ -355,43 +359,6 @@ class _JoinedKernel:
 
 def _operand(given: Given) -> Operand:
     return dense_operand(given) if isinstance(given, np.ndarray) else given
-
-
-@dataclass(frozen=True, slots=True)
-class ProgramStep:
-    """One statement that is evaluated by itself.
-
-    Attributes
-    ----------
-    target : str
-        The array that it makes.
-    statement : Assignment
-        The user's, or what is left of it.
-    expression : Expression
-        What it computes.
-    """
-
-    target: str
-    statement: "Assignment"
-    expression: Expression
-
-
-@lru_cache(maxsize=1024)
-def program_steps(
-    program: "Program", kept: tuple[str, ...], missing: str
-) -> tuple[ProgramStep, ...]:
-    """Return the steps that compute a program, in order.
-
-    ``kept`` are temporaries that are to be arrays of their own.
-    """
-    from sparray.compiler.index_notation.inline import inline_temporaries
-    from sparray.compiler.index_notation.printer import print_assignment
-
-    steps = []
-    for statement in inline_temporaries(program, kept).statements:
-        expression = assignment_expression(print_assignment(statement), missing)
-        steps.append(ProgramStep(statement.target.tensor, statement, expression))
-    return tuple(steps)
 
 
 @lru_cache(maxsize=1024)

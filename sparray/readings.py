@@ -12,7 +12,7 @@ from sparray.stored import Operand, Stored
 if TYPE_CHECKING:
     from sparray.compiler.index_notation.semiring import Semiring
 
-__all__ = ["Given", "mask_operand", "read_operands"]
+__all__ = ["Given", "mask_operand", "over_semiring", "read_operands"]
 
 Given = Operand | npt.NDArray[Any]
 
@@ -34,7 +34,17 @@ def read_operands(expression: Expression, operands: Sequence[Given]) -> Sequence
     """
     if expression.semiring is None:
         return operands
-    return _over_semiring(expression, expression.semiring, operands)
+    given = list(operands)
+    names = list(expression.tensors)
+    mask = None
+    if expression.mask is not None:
+        at = names.index(expression.mask)
+        mask = given.pop(at)
+        names.pop(at)
+    given = over_semiring(expression.text, expression.semiring, names, given)
+    if mask is not None:
+        given.insert(at, mask)
+    return given
 
 
 def mask_operand(mask: "Operand") -> Stored:
@@ -43,18 +53,20 @@ def mask_operand(mask: "Operand") -> Stored:
     return Stored(mask.format, mask.shape, mask._levels, stored, np.False_)
 
 
-def _over_semiring(
-    expression: Expression, semiring: "Semiring", operands: Sequence[Given]
+def over_semiring(
+    text: str, semiring: "Semiring", tensors: Sequence[str], operands: Sequence[Given]
 ) -> list[Given]:
+    """Return the operands of a text as it reads them over a semiring.
+
+    Raises
+    ------
+    ExpressionError, DTypeError
+        As for `read_operands`.
+    """
     from sparray.compiler.index_notation.semiring import refuse_without_zero
     from sparray.compiler.loop_ir.operators import Extreme
 
     given = list(operands)
-    mask = None
-    if expression.mask is not None:
-        at = expression.tensors.index(expression.mask)
-        mask = given.pop(at)
-    tensors = [name for name in expression.tensors if name != expression.mask]
     dtypes = {_dtype(operand) for operand in given}
     if len(dtypes) > 1 and isinstance(semiring.zero, Extreme):
         wanted = np.result_type(*dtypes)
@@ -63,7 +75,7 @@ def _over_semiring(
         if isinstance(operand, np.ndarray) or operand.format.is_dense:
             continue
         if semiring.zero is None:
-            raise refuse_without_zero(expression.text, tensors[number])
+            raise refuse_without_zero(text, tensors[number])
         if operand.fill_value == 0:
             given[number] = Stored(
                 operand.format,
@@ -72,8 +84,6 @@ def _over_semiring(
                 operand.values,
                 semiring.zero_of(operand.values.dtype),
             )
-    if mask is not None:
-        given.insert(at, mask)
     return given
 
 

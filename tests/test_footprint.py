@@ -138,7 +138,7 @@ def test_statements_are_not_joined_by_a_row_that_does_not_fit(monkeypatch):
     for size in ("16G", "1M"):
         monkeypatch.setenv("SPARRAY_MEMORY_SIZE", size)
         programs._known.clear()
-        runners = group_runners(parsed_program(text), operands, {}, "zero")
+        runners = group_runners(parsed_program(text), operands, {})
         reasons[size] = [r for runner in runners for r in runner.group.reasons]
     programs._known.clear()
     assert "in one kernel" in reasons["16G"][0].what
@@ -148,7 +148,7 @@ def test_statements_are_not_joined_by_a_row_that_does_not_fit(monkeypatch):
 def test_joined_statements_whose_rows_do_not_fit_now_run_apart(monkeypatch):
     text = "T[i,k] = A[i,j] * B[j,k]; C[i] = max(k, T[i,k]) / sum(k, T[i,k])"
     operands = {"A": np.ones((4, 3)), "B": np.ones((3, 2**17))}
-    (runner,) = group_runners(parsed_program(text), operands, {}, "zero")
+    (runner,) = group_runners(parsed_program(text), operands, {})
     monkeypatch.setenv("SPARRAY_MEMORY_SIZE", "1500K")
     apart = []
     monkeypatch.setattr(runner, "_run_apart", lambda *_: apart.append(True))

@@ -12,10 +12,13 @@ from sparray.expression import Expression
 from sparray.formats.format import Format
 from sparray.functions.contest import Contest
 from sparray.functions.operands import stated
+from sparray.functions.program_arguments import StatedProgram, stated_program
 from sparray.functions.race import race
 from sparray.planning import tuning_key
+from sparray.programs import check_shapes, group_runners, is_program
+from sparray.readings import Given
 
-__all__ = ["Candidate", "Tuning", "autotune"]
+__all__ = ["Candidate", "ProgramTuning", "Tuning", "autotune"]
 
 _WORTH_IT = 0.97
 """Share of the scheduler's time below which another way replaces it: less is noise."""
@@ -85,22 +88,52 @@ class Tuning:
         return "\n".join(lines)
 
 
+@dataclass(frozen=True, slots=True)
+class ProgramTuning:
+    """What `autotune` found for several statements; printed, a table for each.
+
+    Attributes
+    ----------
+    expression : str
+        The statements.
+    parts : tuple of Tuning
+        Of each statement that is computed by itself.
+    joined : tuple of str
+        What statements assign that are computed in one kernel, which has no other
+        schedule.
+    """
+
+    expression: str
+    parts: tuple[Tuning, ...]
+    joined: tuple[str, ...]
+
+    def __str__(self) -> str:
+        lines = [str(part) for part in self.parts]
+        if self.joined:
+            lines.append(f"in one kernel: {' '.join(self.joined)}")
+        return "\n".join(lines)
+
+
 def autotune(
     expression: str,
     *operands: Any,
     format: str | Format | None = None,
     missing: Literal["zero", "fill"] = "zero",
     semiring: Semiring | str | None = None,
+    mask: Any = None,
+    complement: bool = False,
+    outputs: Sequence[str] | None = None,
     candidates: int = 8,
     seconds: float = 2.0,
     **named: Any,
-) -> Tuning:
+) -> "Tuning | ProgramTuning":
     """Measure the most promising schedules; use the fastest one from now on.
 
     Parameters
     ----------
     expression : str
-        An einsum string with ``operands``, or an assignment with ``named`` ones.
+        An einsum string with ``operands``, or an assignment with ``named`` ones; or
+        several, of which each that is computed by itself is tuned.
     *operands : SparseArray, ndarray, SciPy or torch sparse array
         As for `einsum`; the schedules are timed on these.
     format : str or Format, optional
@@ -109,16 +142,20 @@ def autotune(
         As for `einsum`.
     semiring : str or Semiring, optional
         As for `einsum`.
+    mask, complement
+        As for `einsum`.
+    outputs : sequence of str, optional
+        As for `compute`.
     candidates : int
         How many schedules to measure, the best by the cost model's estimate.
     seconds : float
-        How long to measure. Compiling comes on top, on every core.
+        How long to measure each statement. Compiling comes on top, on every core.
     **named
         As for `compute`.
 
     Returns
     -------
-    Tuning
+    Tuning or ProgramTuning
         Print it for a table of what was measured.
 
     Raises
@@ -126,7 +163,8 @@ def autotune(
     SettingError
         If ``candidates`` is less than 1 or ``seconds`` is not positive.
     UnsupportedError
-        If the expression has so many indices that it is computed as another one.
+        If the expression has so many indices that it is computed as another one, or no
+        statement of several is computed by itself.
 
     Notes
     -----
@@ -149,14 +187,63 @@ def autotune(
         raise SettingError(f"candidates: expected 1 or more, got {candidates}")
     if not seconds > 0:
         raise SettingError(f"seconds: expected a positive number, got {seconds}")
+    if outputs is not None or is_program(expression):
+        program = stated_program(
+            expression,
+            named,
+            outputs=outputs,
+            format=format,
+            missing=missing,
+            semiring=semiring,
+            mask=mask,
+            complement=complement,
+        )
+        return _tune_program(program, candidates, seconds)
     parsed, given, wanted = stated(
-        expression, operands, named, format, missing, None, semiring
+        expression, operands, named, format, missing, None, semiring, mask, complement
     )
     if fused_runner(parsed, given, wanted, False) is not None:
         raise UnsupportedError(
             f"{parsed.text}: expected an expression whose indices each have a loop; "
             "this one is computed as one of fewer indices"
         )
+    return _tune(parsed, given, wanted, candidates, seconds)
+
+
+def _tune_program(
+    stated: StatedProgram, candidates: int, seconds: float
+) -> ProgramTuning:
+    """Tune each statement that is computed by itself, of what the others make."""
+    program, arrays, formats = stated.program, dict(stated.arrays), stated.formats
+    check_shapes(program, arrays)
+    tuned: list[Tuning] = []
+    joined: list[str] = []
+    for runner in group_runners(program, arrays, formats, stated.options):
+        group = runner.group
+        step = group.steps[-1]
+        if group.kernel is not None:
+            joined += [step.target for step in group.steps]
+        else:
+            expression, wanted = step.expression, formats.get(step.target)
+            given = [arrays[name] for name in expression.tensors]
+            if fused_runner(expression, given, wanted, False) is None:
+                tuned.append(_tune(expression, given, wanted, candidates, seconds))
+        runner.run(arrays, formats)
+    if not tuned:
+        raise UnsupportedError(
+            "expected a statement that is computed by itself, whose schedule can be "
+            f"chosen, got none in\n{program.text}"
+        )
+    return ProgramTuning(program.text, tuple(tuned), tuple(joined))
+
+
+def _tune(
+    parsed: Expression,
+    given: Sequence[Given],
+    wanted: Format | None,
+    candidates: int,
+    seconds: float,
+) -> Tuning:
     contest = Contest(parsed, given, wanted)
     measured = _measure(contest, candidates, seconds)
     fastest = min(measured, key=lambda candidate: candidate.measured_s)

@@ -17,15 +17,20 @@ from sparray.compiler.problem import Problem, TensorSpec, result_spec
 from sparray.compiler.scheduler.output_format import infer_format
 from sparray.convert import array
 from sparray.dispatch import check_memory, evaluate_expression
-from sparray.errors import ExpressionError
+from sparray.errors import ExpressionError, ScheduleError
 from sparray.execution import PlanRunner
 from sparray.expression import Expression, assignment_expression, mask_kind
 from sparray.formats.coordinates import as_dtype
 from sparray.formats.format import Format
 from sparray.formats.named import as_format, named_format
-from sparray.functions.compile_program import ProgramKernel, compile_program
+from sparray.functions.compile_program import (
+    PlannedProgram,
+    ProgramKernel,
+    planned_program,
+)
 from sparray.functions.einsum import Operand, as_operand, with_mask
 from sparray.functions.kernel_texts import KernelTexts
+from sparray.functions.program_arguments import program_options
 from sparray.functions.schedule import Schedule, as_schedule
 from sparray.fusion import Fusion, fuse_indices
 from sparray.planning import operand_specs, stated_assignment
@@ -35,7 +40,13 @@ from sparray.results import wrap_result
 from sparray.sparse_array import SparseArray
 from sparray.stored import IndexWidthError, Stored, dense_operand
 
-__all__ = ["Kernel", "PlannedKernel", "compile", "plan_kernel"]
+__all__ = [
+    "Kernel",
+    "PlannedKernel",
+    "compile",
+    "plan_kernel",
+    "plan_program_kernel",
+]
 
 
 @dataclass(frozen=True)
@@ -162,7 +173,7 @@ def compile(
     *,
     dtype: npt.DTypeLike = "float64",
     index_dtype: str = "int32",
-    schedule: Schedule | str | None = None,
+    schedule: Schedule | str | Mapping[str, Schedule | str] | None = None,
     semiring: Semiring | str | None = None,
     mask: str | Format | None = None,
     complement: bool = False,
@@ -181,8 +192,8 @@ def compile(
         Of every operand.
     index_dtype : {"int32", "int64"}
         Of every sparse operand's ``pos`` and ``crd``.
-    schedule : Schedule or str, optional
-        By hand; see `sparray.schedule`.
+    schedule : Schedule or str, or a mapping of them, optional
+        By hand; see `sparray.schedule`. Of several statements, by what they assign.
     semiring : str or Semiring, optional
         As for `sparray.einsum`.
     mask : str or Format, optional
@@ -213,16 +224,21 @@ def compile(
     'reorder(i j).unroll(j, 4).parallelize(i).assemble(insert)'
     """
     if is_program(expression):
-        if not (schedule is semiring is mask is None):
-            raise ExpressionError(
-                "schedule, semiring, mask: expected one statement, got several"
-            )
-        name = as_dtype(dtype).name
-        return compile_program(
-            parsed_program(expression),
-            formats,
-            lambda format, ndim: _spec(format, ndim, name, index_dtype),
-            _fitting_dtype,
+        program = plan_program_kernel(
+            expression,
+            dtype=dtype,
+            index_dtype=index_dtype,
+            schedule=schedule,
+            semiring=semiring,
+            mask=mask,
+            complement=complement,
+            formats=formats,
+        )
+        return program.compile(_fitting_dtype)
+    if isinstance(schedule, Mapping):
+        raise ScheduleError(
+            "schedule: expected the schedule of the only statement, got a mapping, "
+            f"which is for several\n  expression: {expression}"
         )
     planned = plan_kernel(
         expression,
@@ -324,6 +340,35 @@ def plan_kernel(
         return PlannedKernel(parsed, steps, problem, fusion)
     steps = compile_problem(problem, vector_bytes, way=parsed.by_hand)
     return PlannedKernel(parsed, steps, problem)
+
+
+def plan_program_kernel(
+    text: str,
+    *,
+    dtype: npt.DTypeLike = "float64",
+    index_dtype: str = "int32",
+    schedule: Any = None,
+    semiring: Semiring | str | None = None,
+    mask: str | Format | None = None,
+    complement: bool = False,
+    formats: Mapping[str, str | Format],
+) -> PlannedProgram:
+    """Return what `compile` would compile of several statements."""
+    program = parsed_program(text)
+    options = program_options(program, "zero", schedule, semiring, mask, complement)
+    name, over = as_dtype(dtype).name, options.semiring
+    mask_spec = None
+    if mask is not None:
+        (result,) = program.outputs
+        target = next(s.target for s in program.statements if s.target.tensor == result)
+        mask_spec = _spec(mask, len(target.indices), "bool", index_dtype)
+    return planned_program(
+        program,
+        formats,
+        lambda format, ndim: _spec(format, ndim, name, index_dtype, over),
+        options,
+        mask_spec,
+    )
 
 
 def _fused_problem(fusion: Fusion, problem: Problem) -> Problem:

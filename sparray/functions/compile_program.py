@@ -1,6 +1,6 @@
 """Compile several statements for formats, before there is any operand."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,6 +8,7 @@ import numpy as np
 
 from sparray.compiler.index_notation.program import Program
 from sparray.compiler.index_notation.traversal import accesses
+from sparray.compiler.lower.sort import SortSpec
 from sparray.compiler.pipeline import KernelSpec
 from sparray.compiler.problem import TensorSpec
 from sparray.compiler.scheduler.statistics import assumed_sizes
@@ -16,17 +17,19 @@ from sparray.errors import ExpressionError, InternalError
 from sparray.execution import PlanRunner
 from sparray.formats.format import Format
 from sparray.formats.named import as_format
-from sparray.functions.einsum import Operand, as_operand
+from sparray.functions.einsum import Operand, as_mask, as_operand
 from sparray.functions.explanation import cython_source
 from sparray.functions.kernel_texts import KernelTexts
 from sparray.planning import Described, operand_spec
 from sparray.program_plan import Group, plan_program
-from sparray.programs import GroupRunner, check_shapes, program_steps
+from sparray.program_steps import ProgramOptions, program_steps
+from sparray.programs import GroupRunner, check_shapes
+from sparray.readings import over_semiring
 from sparray.results import wrap_result
 from sparray.sparse_array import SparseArray
 from sparray.stored import Stored, dense_operand
 
-__all__ = ["ProgramKernel", "compile_program"]
+__all__ = ["PlannedProgram", "ProgramKernel", "group_kernels", "planned_program"]
 
 Fit = Callable[[Any, TensorSpec], Given]
 
@@ -47,6 +50,8 @@ class ProgramKernel(KernelTexts):
         The statements that are computed together, in order.
     fit : callable
         Makes an operand what it was compiled for.
+    options : ProgramOptions
+        What was asked of the statements.
     """
 
     program: Program
@@ -54,8 +59,11 @@ class ProgramKernel(KernelTexts):
     formats: Mapping[str, Format]
     parts: "tuple[Part, ...]"
     fit: Fit
+    options: ProgramOptions
 
-    def __call__(self, *operands: Any) -> Operand | tuple[Operand, ...]:
+    def __call__(
+        self, *operands: Any, mask: Any = None
+    ) -> Operand | tuple[Operand, ...]:
         """Compute the results for operands of the compiled formats and dtypes.
 
         They are given in the order in which the program reads them first.
@@ -66,10 +74,13 @@ class ProgramKernel(KernelTexts):
                 f"{self.program.text}: expected {len(names)} operands "
                 f"({', '.join(names)}), got {len(operands)}"
             )
-        arrays: dict[str, Given] = {
-            name: self.fit(as_operand(name, value), self.operands[name].spec)
-            for name, value in zip(names, operands, strict=True)
-        }
+        if (mask is None) != (self.options.mask_tensor is None):
+            what = "no mask" if self.options.mask_tensor is None else "a mask"
+            raise ExpressionError(
+                f"{self.program.text}: expected {what}, got "
+                f"{'none' if mask is None else 'one'}"
+            )
+        arrays = self._arrays(operands, mask)
         check_shapes(self.program, arrays)
         for part in self.parts:
             part.run(arrays, self.formats)
@@ -78,6 +89,20 @@ class ProgramKernel(KernelTexts):
             wrap_result(one, SparseArray) for one in made if isinstance(one, Stored)
         )
         return results[0] if len(results) == 1 else results
+
+    def _arrays(self, operands: Sequence[Any], mask: Any) -> dict[str, Given]:
+        """Return operands as the kernels take them, by name."""
+        names, semiring = self.program.operands, self.options.semiring
+        given = [
+            self.fit(as_operand(name, value), self.operands[name].spec)
+            for name, value in zip(names, operands, strict=True)
+        ]
+        if semiring is not None:
+            given = over_semiring(self.program.text, semiring, names, given)
+        arrays = dict(zip(names, given, strict=True))
+        if self.options.mask_tensor is not None:
+            arrays[self.options.mask_tensor] = as_mask(mask)
+        return arrays
 
     @property
     def _specs(self) -> Sequence[KernelSpec]:
@@ -138,13 +163,54 @@ class Part:
         arrays[step.target] = self.plan.run(named, extents)
 
 
-def compile_program(
+@dataclass(frozen=True, slots=True)
+class PlannedProgram:
+    """All that a `ProgramKernel` is made of, before anything is compiled.
+
+    Attributes
+    ----------
+    program, operands, formats, options
+        As for `ProgramKernel`.
+    groups : tuple of Group
+        The statements that are computed together, in order.
+    """
+
+    program: Program
+    operands: Mapping[str, Described]
+    formats: Mapping[str, Format]
+    options: ProgramOptions
+    groups: tuple[Group, ...]
+
+    @property
+    def kernels(self) -> Iterator[KernelSpec | SortSpec]:
+        """Every kernel that is needed, those that sort included."""
+        for group in self.groups:
+            yield from group_kernels(group)
+
+    def compile(self, fit: Fit) -> ProgramKernel:
+        """Compile every kernel; ``fit`` makes operands what they were planned for."""
+        parts = tuple(map(Part, self.groups))
+        return ProgramKernel(
+            self.program, self.operands, self.formats, parts, fit, self.options
+        )
+
+
+def group_kernels(group: Group) -> Iterator[KernelSpec | SortSpec]:
+    """Yield every kernel of a group, those that sort included."""
+    if group.kernel is not None:
+        yield group.kernel
+    elif group.plan is not None:
+        yield from group.plan.all_kernels
+
+
+def planned_program(
     program: Program,
     formats: Mapping[str, str | Format],
     spec_of: Callable[[str | Format | None, int], TensorSpec],
-    fit: Fit,
-) -> ProgramKernel:
-    """Compile a program for operands of given formats.
+    options: ProgramOptions,
+    mask: TensorSpec | None = None,
+) -> PlannedProgram:
+    """Plan a program for operands of given formats.
 
     Parameters
     ----------
@@ -154,8 +220,10 @@ def compile_program(
         Of operands, dense where not given; of results and temporaries, inferred.
     spec_of : callable
         Returns an operand's spec for a format and a number of dimensions.
-    fit : callable
-        Makes an operand what it was compiled for.
+    options : ProgramOptions
+        What is asked of the statements.
+    mask : TensorSpec, optional
+        What the mask is.
 
     Raises
     ------
@@ -178,11 +246,13 @@ def compile_program(
         spec = spec_of(formats.get(name), ndims[name])
         shape, positions = assumed_sizes(spec)
         described[name] = Described(spec, shape, positions)
+    if mask is not None and options.mask_tensor is not None:
+        described[options.mask_tensor] = Described(mask, *assumed_sizes(mask))
     wanted = {
         name: as_format(formats[name], ndim)
         for name, ndim in made.items()
         if name in formats
     }
-    steps = program_steps(program, tuple(wanted), "zero")
+    steps = program_steps(program, tuple(wanted), options)
     groups = plan_program(steps, program.outputs, described, wanted, {})
-    return ProgramKernel(program, described, wanted, tuple(map(Part, groups)), fit)
+    return PlannedProgram(program, described, wanted, options, groups)

@@ -1,6 +1,6 @@
 """Expressions in index notation as functions: einsum and compute."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -18,12 +18,7 @@ from sparray.expression import (
 from sparray.formats.coordinates import as_dtype
 from sparray.formats.format import Format
 from sparray.formats.named import as_format
-from sparray.programs import (
-    evaluate_program,
-    is_program,
-    output_formats,
-    parsed_program,
-)
+from sparray.programs import evaluate_program, is_program
 from sparray.readings import Given, mask_operand, read_operands
 from sparray.results import wrap_result
 from sparray.sparse_array import SparseArray
@@ -31,8 +26,9 @@ from sparray.sparse_array import SparseArray
 if TYPE_CHECKING:
     from sparray.compiler.hand_schedule import Schedule
     from sparray.compiler.index_notation.semiring import Semiring
+    from sparray.stored import Stored
 
-__all__ = ["as_operand", "compute", "einsum", "operands_by_name"]
+__all__ = ["as_mask", "as_operand", "compute", "einsum", "operands_by_name"]
 
 Operand = SparseArray | npt.NDArray[Any]
 
@@ -146,7 +142,7 @@ def compute(
     format: str | Format | None = None,
     missing: Literal["zero", "fill"] = "zero",
     outputs: Sequence[str] | None = None,
-    schedule: "Schedule | str | None" = None,
+    schedule: "Schedule | str | Mapping[str, Schedule | str] | None" = None,
     semiring: "Semiring | str | None" = None,
     mask: Any = None,
     complement: bool = False,
@@ -166,12 +162,13 @@ def compute(
         As for `einsum`.
     outputs : sequence of str, optional
         Which tensors to return; the last statement's by default.
-    schedule : Schedule or str, optional
-        As for `einsum`.
+    schedule : Schedule or str, or a mapping of them, optional
+        As for `einsum`; of several statements, by the tensors that they assign. A
+        statement with a schedule is a kernel of its own.
     semiring : str or Semiring, optional
-        As for `einsum`; of a single statement.
+        As for `einsum`; of every statement.
     mask, complement
-        As for `einsum`; of a single statement.
+        As for `einsum`; of the only result.
     **operands
         Each tensor that is read and not assigned, by name.
 
@@ -198,20 +195,24 @@ def compute(
     >>> sp.compute("z[i] = A[i,j] * x[j]; s = max(i, z[i])", A=A, x=[1.0, 10.0])
     array(20.)
     """
-    by_hand = None if schedule is None else _schedule(schedule)
     if outputs is not None or is_program(expression):
-        if by_hand is not None:
-            raise ScheduleError(
-                "schedule: expected a single statement, whose kernel it is for, got "
-                f"several\n  expression: {expression}\n  schedule:   {by_hand}"
-            )
-        if semiring is not None or mask is not None:
-            word = "mask" if semiring is None else "semiring"
-            raise ExpressionError(
-                f"{word}: expected a single statement, got several\n  expression: "
-                f"{expression}"
-            )
-        return _compute_program(expression, operands, outputs, format, missing)
+        return _compute_program(
+            expression,
+            operands,
+            outputs=outputs,
+            format=format,
+            missing=missing,
+            schedule=schedule,
+            semiring=semiring,
+            mask=mask,
+            complement=complement,
+        )
+    if isinstance(schedule, Mapping):
+        raise ScheduleError(
+            "schedule: expected the schedule of the only statement, got a mapping, "
+            f"which is for several\n  expression: {expression}"
+        )
+    by_hand = None if schedule is None else _schedule(schedule)
     over = None if semiring is None else _semiring(semiring)
     kind = mask_kind(mask, complement)
     parsed = assignment_expression(expression, missing, by_hand, over, kind)
@@ -230,8 +231,19 @@ def with_mask(expression: Expression, given: Sequence[Given], mask: Any) -> list
         If the mask has no dimensions.
     """
     made = list(given)
-    if expression.mask is None:
-        return made
+    if expression.mask is not None:
+        made.insert(expression.tensors.index(expression.mask), as_mask(mask))
+    return made
+
+
+def as_mask(mask: Any) -> "Stored":
+    """Return a mask as the operand that expressions read.
+
+    Raises
+    ------
+    ShapeError
+        If it has no dimensions.
+    """
     operand = as_operand("mask", mask)
     if not isinstance(operand, np.ndarray) and operand.format.is_dense:
         operand = operand.todense()
@@ -239,8 +251,7 @@ def with_mask(expression: Expression, given: Sequence[Given], mask: Any) -> list
         raise ShapeError("mask: expected an array of the result's shape, got a number")
     if isinstance(operand, np.ndarray):
         operand = array(operand != 0, format="csr" if operand.ndim == 2 else "csf")
-    made.insert(expression.tensors.index(expression.mask), mask_operand(operand))
-    return made
+    return mask_operand(operand)
 
 
 def _evaluated(
@@ -252,19 +263,17 @@ def _evaluated(
 
 
 def _compute_program(
-    text: str,
-    named: dict[str, Any],
-    outputs: Sequence[str] | None,
-    format: str | Format | None,
-    missing: str,
+    text: str, named: dict[str, Any], **options: Any
 ) -> Operand | tuple[Operand, ...]:
-    program = parsed_program(text, outputs)
-    given = {name: as_operand(name, value) for name, value in named.items()}
+    # Imported when there are several statements: `import sparray` is to be quick.
+    from sparray.functions.program_arguments import stated_program
+
+    stated = stated_program(text, named, **options)
     results = evaluate_program(
-        program, given, output_formats(program, format), missing=missing
+        stated.program, stated.arrays, stated.formats, stated.options
     )
     made = tuple(wrap_result(result, SparseArray) for result in results)
-    return made[0] if outputs is None else made
+    return made[0] if options["outputs"] is None else made
 
 
 def operands_by_name(

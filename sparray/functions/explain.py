@@ -15,7 +15,7 @@ from sparray.dispatch import (
     Given,
     fused_runner,
 )
-from sparray.errors import ExpressionError, ScheduleError
+from sparray.errors import ScheduleError
 from sparray.expression import (
     Expression,
     assignment_expression,
@@ -27,13 +27,10 @@ from sparray.formats.named import as_format
 from sparray.functions.einsum import as_operand, with_mask
 from sparray.functions.explained_steps import plan_sections
 from sparray.functions.explanation import Explanation
+from sparray.functions.program_arguments import stated_program
 from sparray.functions.schedule import Schedule, as_schedule
 from sparray.planning import operands_plan
-from sparray.programs import (
-    is_program,
-    output_formats,
-    parsed_program,
-)
+from sparray.programs import is_program
 from sparray.readings import read_operands
 from sparray.stored import Operand, dense_operand
 from sparray.view.labels import count_text
@@ -48,7 +45,7 @@ def explain(
     format: str | Format | None = None,
     source: bool = False,
     missing: Literal["zero", "fill"] = "zero",
-    schedule: Schedule | str | None = None,
+    schedule: Schedule | str | Mapping[str, Schedule | str] | None = None,
     semiring: Semiring | str | None = None,
     mask: Any = None,
     complement: bool = False,
@@ -71,12 +68,12 @@ def explain(
         always has them, closed.
     missing : {"zero", "fill"}
         As for `einsum`.
-    schedule : Schedule or str, optional
-        As for `einsum`.
+    schedule : Schedule or str, or a mapping of them, optional
+        As for `compute`.
     semiring : str or Semiring, optional
-        As for `einsum`.
+        As for `compute`.
     mask, complement
-        As for `einsum`.
+        As for `compute`.
     outputs : sequence of str, optional
         As for `compute`.
     **named
@@ -108,24 +105,34 @@ def explain(
       out[i] = sum(j, A[i,j] * B[j])
     ...
     """
-    by_hand, over = as_schedule(schedule), as_semiring(semiring)
     if outputs is not None or is_program(expression):
-        if schedule is not None:
-            raise ScheduleError(
-                "schedule: expected one statement that it is for, got several"
-            )
-        if semiring is not None or mask is not None:
-            word = "mask" if semiring is None else "semiring"
-            raise ExpressionError(f"{word}: expected one statement, got several")
         # It explains what is left of a program by this module.
         from sparray.functions.explained_program import explain_program
 
-        program = parsed_program(expression, outputs)
-        arrays: dict[str, Given] = {
-            name: as_operand(name, value) for name, value in named.items()
-        }
-        formats = output_formats(program, format)
-        return explain_program(program, arrays, formats, source=source, missing=missing)
+        stated = stated_program(
+            expression,
+            named,
+            outputs=outputs,
+            format=format,
+            missing=missing,
+            schedule=schedule,
+            semiring=semiring,
+            mask=mask,
+            complement=complement,
+        )
+        return explain_program(
+            stated.program,
+            stated.arrays,
+            stated.formats,
+            source=source,
+            options=stated.options,
+        )
+    if isinstance(schedule, Mapping):
+        raise ScheduleError(
+            "schedule: expected the schedule of the only statement, got a mapping, "
+            f"which is for several\n  expression: {expression}"
+        )
+    by_hand, over = as_schedule(schedule), as_semiring(semiring)
     kind = mask_kind(mask, complement)
     if "=" in expression:
         parsed = assignment_expression(expression, missing, by_hand, over, kind)

@@ -14,6 +14,7 @@ from sparray.functions.explain import explain_expression
 from sparray.functions.explained_steps import plan_sections
 from sparray.functions.explanation import Explanation
 from sparray.program_plan import Group
+from sparray.program_steps import ProgramOptions
 from sparray.programs import check_names, group_runners
 from sparray.view.section import Section
 
@@ -26,7 +27,7 @@ def explain_program(
     formats: Mapping[str, Format],
     *,
     source: bool = False,
-    missing: str = "zero",
+    options: ProgramOptions | None = None,
 ) -> Explanation:
     """Say how several statements would be computed, and which of them together.
 
@@ -42,12 +43,13 @@ def explain_program(
         Of results and temporaries, where they are asked for.
     source : bool
         Whether to add the loop IR and the Cython source of each kernel.
-    missing : {"zero", "fill"}
-        As for `sparray.einsum`.
+    options : ProgramOptions, optional
+        What is asked of the statements.
     """
-    check_names(program, operands)
+    options = ProgramOptions() if options is None else options
+    check_names(program, [name for name in operands if name != options.mask_tensor])
     arrays: dict[str, Given] = dict(operands)
-    runners = group_runners(program, arrays, formats, missing)
+    runners = group_runners(program, arrays, formats, options)
     parts = []
     if len(program.statements) > 1:
         parts.append(Explanation(lambda _: [_whole(program, runners)], ()))

@@ -5,10 +5,15 @@ from typing import Any
 
 from sparray.compiler.index_notation.semiring import as_semiring
 from sparray.errors import ExpressionError
-from sparray.expression import Expression, assignment_expression, einsum_expression
+from sparray.expression import (
+    Expression,
+    assignment_expression,
+    einsum_expression,
+    mask_kind,
+)
 from sparray.formats.format import Format
 from sparray.formats.named import as_format
-from sparray.functions.einsum import as_operand, operands_by_name
+from sparray.functions.einsum import as_operand, operands_by_name, with_mask
 from sparray.functions.schedule import as_schedule
 from sparray.readings import Given, read_operands
 
@@ -23,6 +28,8 @@ def stated(
     missing: str = "zero",
     schedule: Any = None,
     semiring: Any = None,
+    mask: Any = None,
+    complement: bool = False,
 ) -> tuple[Expression, list[Given], Format | None]:
     """Return what a user states, as `einsum` and `compute` would read it.
 
@@ -42,6 +49,8 @@ def stated(
         As for `einsum`.
     semiring : str or Semiring, optional
         As for `einsum`.
+    mask, complement
+        As for `einsum`.
 
     Returns
     -------
@@ -53,14 +62,16 @@ def stated(
             f"expression: expected a str, got {type(expression).__name__}"
         )
     by_hand, over = as_schedule(schedule), as_semiring(semiring)
+    kind = mask_kind(mask, complement)
     if "=" in expression:
-        parsed = assignment_expression(expression, missing, by_hand, over)
+        parsed = assignment_expression(expression, missing, by_hand, over, kind)
         pairs = operands_by_name(parsed, dict(named))
         given: list[Given] = [as_operand(name, value) for name, value in pairs]
     else:
         given = [as_operand(f"operands[{n}]", x) for n, x in enumerate(operands)]
-        parsed = einsum_expression(expression, given, missing, by_hand, over)
+        parsed = einsum_expression(expression, given, missing, by_hand, over, kind)
     wanted = None
     if format is not None:
         wanted = as_format(format, len(parsed.assignment.target.indices))
+    given = with_mask(parsed, given, mask)
     return parsed, list(read_operands(parsed, given)), wanted

@@ -1,6 +1,6 @@
 """Compile the kernels of many expressions ahead of time, on every core."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -15,15 +15,19 @@ from sparray.compiler.lower.sort import SortSpec
 from sparray.compiler.pipeline import CompiledPlan, KernelSpec
 from sparray.errors import ExpressionError
 from sparray.formats.format import Format
-from sparray.functions.compile import plan_kernel
+from sparray.functions.compile import plan_kernel, plan_program_kernel
+from sparray.functions.compile_program import group_kernels
 from sparray.functions.explain import planned_road
 from sparray.functions.operands import stated
+from sparray.functions.program_arguments import stated_program
+from sparray.programs import check_shapes, group_runners, is_program
 from sparray.stored import dense_operand
 
 __all__ = ["Precompiled", "precompile"]
 
 _DELAY_S = 2.0
-_OPTIONS = ("format", "missing", "schedule", "semiring")
+_OPTIONS = ("format", "missing", "schedule", "semiring", "mask", "complement")
+_SETTINGS = ("dtype", "index_dtype", *_OPTIONS[2:])
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +60,7 @@ def precompile(
     exprs : iterable of (str, mapping) or (str, sequence)
         Each an expression with what it is for: the keyword arguments of `compile`
         (formats by name, ``dtype``, ``index_dtype``, ...); those of `compute`, operands
-        by name; or a list of the operands of `einsum`.
+        by name; or a list of the operands of `einsum`. It may have several statements.
 
     Returns
     -------
@@ -76,7 +80,8 @@ def precompile(
     seconds. With operands, the kernels are those that computing with operands of such
     formats, dtypes and sizes will use. With formats alone they are scheduled for
     assumed sizes, as
-    `compile` does: other kernels may be chosen when the operands are known.
+    `compile` does: other kernels may be chosen when the operands are known. So may they
+    be for a program's statements that read what others make.
 
     Examples
     --------
@@ -92,12 +97,13 @@ def precompile(
     [1, 1]
     """
     plans = [
-        (expression, _plan(expression, given)) for expression, given in _pairs(exprs)
+        (expression, tuple(_kernels(expression, given)))
+        for expression, given in _pairs(exprs)
     ]
     needed: dict[str, KernelSpec | SortSpec] = {}
     first: dict[str, int] = {}
-    for number, (_, plan) in enumerate(plans):
-        for spec in plan.all_kernels:
+    for number, (_, kernels) in enumerate(plans):
+        for spec in kernels:
             needed.setdefault(spec.key, spec)
             first.setdefault(spec.key, number)
     missing = [key for key in needed if not has_kernel(key)]
@@ -108,10 +114,10 @@ def precompile(
     return tuple(
         Precompiled(
             expression,
-            tuple(k.decision.schedule for k in plan.kernels if k is not None),
+            tuple(k.decision.schedule for k in kernels if isinstance(k, KernelSpec)),
             sum(first[key] == number for key in compiled),
         )
-        for number, (expression, plan) in enumerate(plans)
+        for number, (expression, kernels) in enumerate(plans)
     )
 
 
@@ -140,19 +146,36 @@ def _pairs(exprs: Iterable[Any]) -> list[tuple[str, Any]]:
     return pairs
 
 
-def _plan(expression: str, given: Any) -> CompiledPlan:
+def _kernels(expression: str, given: Any) -> Iterable[KernelSpec | SortSpec]:
+    """Return every kernel that an expression, or a program, needs."""
     if not isinstance(given, Mapping):
-        return _operands_plan(expression, given, {})
+        return _operands_plan(expression, given, {}).all_kernels
     named = {name: value for name, value in given.items() if name not in _OPTIONS}
+    several = is_program(expression) or "outputs" in named
     if any(_is_operand(name, value) for name, value in named.items()):
-        return _operands_plan(expression, (), dict(given))
+        if several:
+            return _program_kernels(expression, dict(given))
+        return _operands_plan(expression, (), dict(given)).all_kernels
     settings = dict(given)
+    options = {name: settings.pop(name) for name in _SETTINGS if name in settings}
+    if several:
+        planned = plan_program_kernel(expression, **options, formats=settings)
+        return planned.kernels
+    return plan_kernel(expression, **options, formats=settings).steps.all_kernels
+
+
+def _program_kernels(
+    text: str, named: dict[str, Any]
+) -> Iterator[KernelSpec | SortSpec]:
     options = {
-        name: settings.pop(name)
-        for name in ("dtype", "index_dtype", "schedule", "semiring")
-        if name in settings
+        name: named.pop(name) for name in (*_OPTIONS, "outputs") if name in named
     }
-    return plan_kernel(expression, **options, formats=settings).steps
+    stated = stated_program(text, named, **options)
+    check_shapes(stated.program, stated.arrays)
+    for runner in group_runners(
+        stated.program, stated.arrays, stated.formats, stated.options
+    ):
+        yield from group_kernels(runner.group)
 
 
 def _is_operand(name: str, value: Any) -> bool:

@@ -10,6 +10,7 @@ from sparray.formats.named import as_format
 from sparray.functions.einsum import Operand
 from sparray.functions.explained_program import explain_program
 from sparray.functions.explanation import Explanation
+from sparray.program_steps import ProgramOptions
 from sparray.programs import evaluate_program
 from sparray.results import wrap_result
 from sparray.sparse_array import SparseArray
@@ -57,7 +58,10 @@ class Evaluation:
         if program is None:
             return []
         made = evaluate_program(
-            program, self.arrays(arguments), self.wanted, missing=self.missing
+            program,
+            self.arrays(arguments),
+            self.wanted,
+            ProgramOptions(self.missing),
         )
         results = dict(zip(program.outputs, made, strict=True))
         return [wrap_result(results[name], SparseArray) for name in self.built.names]
@@ -80,7 +84,7 @@ class Evaluation:
             self.arrays(arguments),
             self.wanted,
             source=source,
-            missing=self.missing,
+            options=ProgramOptions(self.missing),
         )
 
 

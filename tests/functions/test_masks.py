@@ -163,5 +163,3 @@ def test_what_is_refused():
         sp.einsum("ij->", a, mask=True)
     with pytest.raises(ExpressionError, match="expected no 'stored"):
         sp.compute("C[i,j] = A[i,j] * stored(A[i,j])", A=a)
-    with pytest.raises(ExpressionError, match="mask: expected a single statement"):
-        sp.compute("y[i] = A[i,j]; z = y[i]", A=a, mask=M)

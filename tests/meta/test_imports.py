@@ -27,6 +27,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "sparray.programs",
         "sparray.readings",
         "sparray.program_plan",
+        "sparray.program_steps",
     ),
     (
         "sparray.results",

@@ -3,7 +3,7 @@
 Source: Davis 2019, "SuiteSparse:GraphBLAS", section 3.4 (structural masks).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -25,10 +25,12 @@ from sparray.errors import ExpressionError
 __all__ = ["mask_name", "masked", "refuse_marks", "state_outside"]
 
 
-def mask_name(assignment: Assignment) -> str:
-    """Return a name for the mask that no tensor of an assignment has."""
-    taken = {access.tensor for access in accesses(assignment.value)}
-    taken.add(assignment.target.tensor)
+def mask_name(statements: Iterable[Assignment]) -> str:
+    """Return a name for the mask that no tensor of some assignments has."""
+    taken = set()
+    for statement in statements:
+        taken |= {access.tensor for access in accesses(statement.value)}
+        taken.add(statement.target.tensor)
     name = "mask"
     while name in taken:
         name += "_"

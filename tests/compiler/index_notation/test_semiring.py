@@ -148,8 +148,6 @@ def test_places_are_marked():
     assert caret(caught) == "- A[j,i]"
     with pytest.raises(ExpressionError, match="missing"):
         sp.einsum("ij->i", a, semiring="min_plus", missing="fill")
-    with pytest.raises(ExpressionError, match="a single statement"):
-        sp.compute("y[i] = A[i,j]; z = y[i]", A=a, semiring="min_plus")
 
 
 def test_a_dtype_that_does_not_hold_the_zero_is_refused():
