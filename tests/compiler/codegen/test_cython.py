@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from sparray._kernels.jit import compile_library
+from sparray._kernels.jit import compile_library, compile_module
 from sparray._kernels.render import module_flags, render_module
 from sparray.compiler.codegen.cython.names import checked_name, comment_line
 from sparray.compiler.loop_ir import nodes as ir
@@ -135,6 +135,26 @@ def test_plain_loop_is_vectorised(examples: Functions, tmp_path: Path) -> None:
     assert re.search(r"vfmadd\d+ps.*%[yz]mm", text) is not None
     # restrict holds: no copy of the loop for buffers that overlap.
     assert "versioned" not in (tmp_path / "vectorized.txt").read_text()
+
+
+def test_arguments_are_checked(examples: Functions, tmp_path: Path) -> None:
+    functions = [examples["spmm_plain"]]
+    source = render_module(functions, [])
+    # One helper takes them apart, not a conversion for each.
+    assert source.count("sp_unpack(sp_arguments") == 1
+    flags = [*module_flags(functions), "-O0"]
+    run = compile_module(source, flags, tmp_path).spmm_plain
+    assert run(*[0] * 7) == 0  # no rows: nothing is read
+    with pytest.raises(TypeError, match="expected 7 arguments, got 6"):
+        run(*[0] * 6)
+    with pytest.raises(TypeError):
+        run("A", *[0] * 6)
+    with pytest.raises(OverflowError):
+        run(*[0] * 6, 2**63)
+    with pytest.raises(OverflowError):
+        run(-1, *[0] * 6)
+    with pytest.raises(TypeError):
+        run(*[0] * 6, n_j=0)
 
 
 def test_budget_of_one_kernel(examples: Functions) -> None:

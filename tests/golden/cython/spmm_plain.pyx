@@ -8,6 +8,32 @@
 cdef extern from *:
     """
     #include <stdint.h>
+    #include <string.h>
+    /* An argument of a call, by its kind: 'a' an address, 'n' an integer, 'd' a real. */
+    typedef union { uintptr_t address; int64_t number; double real; } sp_argument;
+    /* Called once for all of them: a conversion of each, written out where it is needed,
+       takes the C compiler longer than most kernels do. Not cold: whoever calls a cold
+       function is cold too, the kernel with it. */
+    __attribute__((noinline))
+    static int sp_unpack(PyObject *values, const char *kinds, sp_argument *given) {
+        Py_ssize_t count = (Py_ssize_t)strlen(kinds), size = PyTuple_GET_SIZE(values);
+        if (size != count) {
+            PyErr_Format(
+                PyExc_TypeError, "expected %zd arguments, got %zd", count, size);
+            return -1;
+        }
+        for (Py_ssize_t i = 0; i < count; i++) {
+            PyObject *value = PyTuple_GET_ITEM(values, i);
+            if (kinds[i] == 'a')
+                given[i].address = (uintptr_t)PyLong_AsUnsignedLongLong(value);
+            else if (kinds[i] == 'n')
+                given[i].number = PyLong_AsLongLong(value);
+            else
+                given[i].real = PyFloat_AsDouble(value);
+            if (PyErr_Occurred()) return -1;
+        }
+        return 0;
+    }
     typedef const int32_t *__restrict__ sp_in_i32;
     typedef const float *__restrict__ sp_in_f32;
     typedef float *__restrict__ sp_out_f32;
@@ -21,6 +47,11 @@ cdef extern from *:
     ctypedef unsigned int uint32_t
     ctypedef unsigned long long uint64_t
     ctypedef unsigned long long uintptr_t
+    ctypedef union sp_argument:
+        uintptr_t address
+        int64_t number
+        double real
+    int sp_unpack(object values, const char* kinds, sp_argument* given) except -1
 
 cdef extern from * nogil:
     ctypedef int32_t* sp_in_i32
@@ -48,24 +79,18 @@ cdef int sp_run_spmm_plain(
     return 0
 
 # | C[i,j] = A[i,k] * B[k,j]
-def spmm_plain(
-    uintptr_t A2_pos,
-    uintptr_t A2_crd,
-    uintptr_t A_values,
-    uintptr_t B_values,
-    uintptr_t C_values,
-    long long n_i,
-    long long n_j,
-):
+def spmm_plain(*sp_arguments):
+    cdef sp_argument[7] sp_given
     cdef int sp_status
+    sp_unpack(sp_arguments, "aaaaann", sp_given)
     with nogil:
         sp_status = sp_run_spmm_plain(
-            <sp_in_i32>A2_pos,
-            <sp_in_i32>A2_crd,
-            <sp_in_f32>A_values,
-            <sp_in_f32>B_values,
-            <sp_out_f32>C_values,
-            <int64_t>n_i,
-            <int64_t>n_j,
+            <sp_in_i32>sp_given[0].address,
+            <sp_in_i32>sp_given[1].address,
+            <sp_in_f32>sp_given[2].address,
+            <sp_in_f32>sp_given[3].address,
+            <sp_out_f32>sp_given[4].address,
+            <int64_t>sp_given[5].number,
+            <int64_t>sp_given[6].number,
         )
     return sp_status

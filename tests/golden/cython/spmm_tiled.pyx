@@ -9,6 +9,32 @@ from cython.parallel cimport prange
 cdef extern from *:
     """
     #include <stdint.h>
+    #include <string.h>
+    /* An argument of a call, by its kind: 'a' an address, 'n' an integer, 'd' a real. */
+    typedef union { uintptr_t address; int64_t number; double real; } sp_argument;
+    /* Called once for all of them: a conversion of each, written out where it is needed,
+       takes the C compiler longer than most kernels do. Not cold: whoever calls a cold
+       function is cold too, the kernel with it. */
+    __attribute__((noinline))
+    static int sp_unpack(PyObject *values, const char *kinds, sp_argument *given) {
+        Py_ssize_t count = (Py_ssize_t)strlen(kinds), size = PyTuple_GET_SIZE(values);
+        if (size != count) {
+            PyErr_Format(
+                PyExc_TypeError, "expected %zd arguments, got %zd", count, size);
+            return -1;
+        }
+        for (Py_ssize_t i = 0; i < count; i++) {
+            PyObject *value = PyTuple_GET_ITEM(values, i);
+            if (kinds[i] == 'a')
+                given[i].address = (uintptr_t)PyLong_AsUnsignedLongLong(value);
+            else if (kinds[i] == 'n')
+                given[i].number = PyLong_AsLongLong(value);
+            else
+                given[i].real = PyFloat_AsDouble(value);
+            if (PyErr_Occurred()) return -1;
+        }
+        return 0;
+    }
     typedef float sp_f32x16 __attribute__((vector_size(64), aligned(4), may_alias));
     static inline sp_f32x16 sp_broadcast_f32x16(float x) {
         return (sp_f32x16){x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x};
@@ -108,6 +134,11 @@ cdef extern from *:
     ctypedef unsigned int uint32_t
     ctypedef unsigned long long uint64_t
     ctypedef unsigned long long uintptr_t
+    ctypedef union sp_argument:
+        uintptr_t address
+        int64_t number
+        double real
+    int sp_unpack(object values, const char* kinds, sp_argument* given) except -1
 
 cdef extern from * nogil:
     ctypedef float sp_f32x16
@@ -213,26 +244,19 @@ cdef int sp_run_spmm_tiled(
     order = NULL
     return 0
 
-def spmm_tiled(
-    uintptr_t A2_pos,
-    uintptr_t A2_crd,
-    uintptr_t A_values,
-    uintptr_t B_values,
-    uintptr_t C_values,
-    long long n_i,
-    long long n_j,
-    long long threads,
-):
+def spmm_tiled(*sp_arguments):
+    cdef sp_argument[8] sp_given
     cdef int sp_status
+    sp_unpack(sp_arguments, "aaaaannn", sp_given)
     with nogil:
         sp_status = sp_run_spmm_tiled(
-            <sp_in_i64>A2_pos,
-            <sp_in_i64>A2_crd,
-            <sp_in_f32>A_values,
-            <sp_in_f32>B_values,
-            <sp_out_f32>C_values,
-            <int64_t>n_i,
-            <int64_t>n_j,
-            <int64_t>threads,
+            <sp_in_i64>sp_given[0].address,
+            <sp_in_i64>sp_given[1].address,
+            <sp_in_f32>sp_given[2].address,
+            <sp_in_f32>sp_given[3].address,
+            <sp_out_f32>sp_given[4].address,
+            <int64_t>sp_given[5].number,
+            <int64_t>sp_given[6].number,
+            <int64_t>sp_given[7].number,
         )
     return sp_status

@@ -103,22 +103,28 @@ class _FunctionPrinter:
         return f"{type_name(item.dtype, item.lanes)} {name}"
 
     def _entry_point(self) -> str:
-        """Print the function that Python sees: addresses in, a status out."""
-        heads, arguments = [], []
-        for item in self._function.parameters:
-            name = checked_name(item.name)
+        """Print the function that Python sees: addresses in, a status out.
+
+        Its arguments come as one tuple, which one helper takes apart: conversions and
+        checks of each argument, with their errors, would be most of the module.
+        """
+        kinds, arguments = "", []
+        for number, item in enumerate(self._function.parameters):
             if isinstance(item, ir.Buffer):
-                pointer = self._support.pointer(item.dtype, writable=item.writable)
-                heads.append(f"uintptr_t {name}")
-                arguments.append(f"<{pointer}>{name}")
+                type_ = self._support.pointer(item.dtype, writable=item.writable)
+                kind, member = "a", "address"
             else:
-                heads.append(f"{scalar_parameter(item.dtype)} {name}")
-                arguments.append(f"<{type_name(item.dtype, 1)}>{name}")
+                type_ = type_name(item.dtype, 1)
+                kind, member = scalar_parameter(item.dtype)
+            kinds += kind
+            arguments.append(f"<{type_}>sp_given[{number}].{member}")
         return "\n".join(
             [
                 *map(comment_line, self._function.documentation),
-                f"def {self._name}({_list_lines(heads, '')}):",
+                f"def {self._name}(*sp_arguments):",
+                f"    cdef sp_argument[{max(len(kinds), 1)}] sp_given",
                 "    cdef int sp_status",
+                f'    sp_unpack(sp_arguments, "{kinds}", sp_given)',
                 "    with nogil:",
                 f"        sp_status = sp_run_{self._name}"
                 f"({_list_lines(arguments, ' ' * 8)})",

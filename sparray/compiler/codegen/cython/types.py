@@ -93,14 +93,18 @@ def pointer_name(dtype: str, *, writable: bool) -> str:
     return f"sp_{'out' if writable else 'in'}_{c_type(dtype).code}"
 
 
-def scalar_parameter(dtype: str) -> str:
-    """Return the type in which an entry point takes a scalar.
+def scalar_parameter(dtype: str) -> tuple[str, str]:
+    """Return how an entry point takes a scalar.
 
-    Few types keep the module small: each brings its own conversion from Python.
+    Returns
+    -------
+    tuple of str
+        Its kind, as the module's ``sp_unpack`` reads it, and the member of an
+        ``sp_argument`` that holds it.
     """
     kind = c_type(dtype).kind
     if kind == "complex":
         raise UnsupportedError(
             f"expected a real scalar parameter of a kernel, got dtype {dtype}"
         )
-    return "double" if kind == "float" else "long long"
+    return ("d", "real") if kind == "float" else ("n", "number")
