@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from sparray.compiler.identity import cached_by_identity
 from sparray.compiler.index_notation.nodes import Access, Expr, Literal
 from sparray.compiler.index_notation.simplify import (
     accesses,
@@ -142,6 +143,7 @@ class Absence:
             access.tensor in self.scalars for access in accesses(expr)
         )
 
+    @cached_by_identity(1024)
     def constant(self, expr: Expr) -> Expr | None:
         """Return what an expression is where all that can be absent is.
 

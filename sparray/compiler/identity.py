@@ -4,7 +4,9 @@ Nodes are immutable, but equality is no key for them: the literals 1, 1.0 and Tr
 equal, and differ in dtype; and its hash would visit the whole tree.
 """
 
+from collections import OrderedDict
 from collections.abc import Callable
+from contextlib import suppress
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
@@ -20,7 +22,7 @@ def cached_by_identity(size: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
     Parameters
     ----------
     size : int
-        How many are kept, with their arguments; then they are made anew.
+        How many are kept, with their arguments: the latest ones.
 
     Notes
     -----
@@ -30,7 +32,7 @@ def cached_by_identity(size: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         # Arguments that are kept stay alive, so nothing else can have their identity.
-        kept: dict[tuple[int, ...], tuple[R, tuple[Any, ...]]] = {}
+        kept: OrderedDict[tuple[int, ...], tuple[R, tuple[Any, ...]]] = OrderedDict()
 
         @wraps(function)
         def cached(*given: P.args, **named: P.kwargs) -> R:
@@ -41,9 +43,11 @@ def cached_by_identity(size: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
             if found is not None:
                 return found[0]
             made = function(*given, **named)
-            if len(kept) >= size:
-                kept.clear()
             kept[key] = made, given
+            if len(kept) > size:
+                # The oldest alone: to free all at once takes longer than many a plan.
+                with suppress(KeyError):
+                    kept.popitem(last=False)
             return made
 
         return cached

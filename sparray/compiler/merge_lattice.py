@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from itertools import combinations
 
 from sparray.compiler.absence import Absence
+from sparray.compiler.identity import cached_by_identity
 from sparray.compiler.index_notation.nodes import Access, Expr
 from sparray.compiler.index_notation.simplify import accesses
 from sparray.errors import UnsupportedError
@@ -67,6 +68,24 @@ def lattice(
     operands: in ``a * b + c`` the set {a, c} leaves ``c`` alone and is no point. Of
     operands with one pattern the first stands for all.
     """
+    known = _known(expr, absence)
+    key = tuple(walked), writes_constants
+    if key not in known:
+        known[key] = _points(expr, walked, absence, writes_constants)
+    return known[key]
+
+
+@cached_by_identity(1024)
+def _known(
+    expr: Expr, absence: Absence
+) -> dict[tuple[tuple[Access, ...], bool], Lattice]:
+    """Return where the lattices of an expression are kept, by what loops walk."""
+    return {}
+
+
+def _points(
+    expr: Expr, walked: Sequence[Access], absence: Absence, writes_constants: bool
+) -> Lattice:
     leaders = absence.leaders(dict.fromkeys((*walked, *accesses(expr))))
     walked = list(dict.fromkeys(leaders[access] for access in walked))
     if len(walked) > _MOST_WALKED:

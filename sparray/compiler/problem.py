@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from types import MappingProxyType
 
 import numpy as np
@@ -90,6 +91,7 @@ class Problem:
     temporaries: tuple[Temporary, ...] = ()
 
     @property
+    @cached_by_identity(1024)
     def specs(self) -> Mapping[str, TensorSpec]:
         """Every tensor's spec by name, the result's and the temporaries' too."""
         return _specs(self.operands, self.temporaries, self.output)
@@ -106,6 +108,7 @@ class Problem:
         return tuple(dict.fromkeys(a for v in self.values for a in accesses(v)))
 
     @property
+    @cached_by_identity(1024)
     def absence(self) -> Absence:
         """What the operands are where they store nothing.
 
@@ -181,16 +184,32 @@ def absence_of(operands: tuple[tuple[str, TensorSpec], ...]) -> Absence:
     nothing. So a result's pattern is the same whether its sums are computed first or
     inside.
     """
-    return Absence(
-        {name: spec.dtype for name, spec in operands},
-        {name: spec.fill for name, spec in operands if not spec.format.is_dense},
-        frozenset(
-            name
-            for name, spec in operands
-            if spec.format.ndim == 0 and not spec.of_row and names.is_operand(name)
-        ),
-        {name: spec.pattern for name, spec in operands if spec.pattern is not None},
+    scalars = (
+        name
+        for name, spec in operands
+        if spec.format.ndim == 0 and not spec.of_row and names.is_operand(name)
     )
+    return _one_absence(
+        tuple((name, spec.dtype) for name, spec in operands),
+        tuple((n, spec.fill) for n, spec in operands if not spec.format.is_dense),
+        frozenset(scalars),
+        tuple((n, spec.pattern) for n, spec in operands if spec.pattern is not None),
+    )
+
+
+@lru_cache(maxsize=256)
+def _one_absence(
+    dtypes: tuple[tuple[str, str], ...],
+    fills: tuple[tuple[str, Fill], ...],
+    scalars: frozenset[str],
+    patterns: tuple[tuple[str, str], ...],
+) -> Absence:
+    """Return the same object for the same content.
+
+    The scheduler looks at many formats of one expression. What follows from the algebra
+    alone is found once for all of them.
+    """
+    return Absence(dict(dtypes), dict(fills), scalars, dict(patterns))
 
 
 def _describe(name: str, spec: TensorSpec) -> str:

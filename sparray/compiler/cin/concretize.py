@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from sparray.compiler.cin.nodes import Assign, Forall, Stmt, Where, Workspace
+from sparray.compiler.identity import cached_by_identity
 from sparray.compiler.index_notation.nodes import (
     Access,
     Apply,
@@ -32,6 +33,7 @@ class Reduction:
     reduce: Reduce
 
 
+@cached_by_identity(512)
 def split_reductions(value: Expr) -> tuple[Expr, tuple[Reduction, ...]]:
     """Replace every outermost `Reduce` by a scalar workspace ``w1``, ``w2``, ...
 
@@ -52,6 +54,7 @@ def split_reductions(value: Expr) -> tuple[Expr, tuple[Reduction, ...]]:
     return visit(value), tuple(found)
 
 
+@cached_by_identity(512)
 def merged_value(value: Expr, reductions: tuple[Reduction, ...]) -> Expr:
     """Return what `split_reductions` split, each reduction over no index.
 

@@ -1,7 +1,6 @@
 """Walks over expressions of index notation (and CIN right-hand sides)."""
 
 from collections.abc import Collection, Iterator, Mapping
-from functools import singledispatch
 
 from sparray.compiler.identity import cached_by_identity
 from sparray.compiler.index_notation.affine import bases, rename_coordinate
@@ -86,7 +85,7 @@ def contains_reduce(expr: Expr) -> bool:
     return any(isinstance(node, Reduce) for node in walk(expr))
 
 
-@singledispatch
+@cached_by_identity(4096)
 def free_indices(expr: Expr) -> tuple[str, ...]:
     """Return the indices that no `Reduce` binds, in order of first appearance.
 
@@ -100,19 +99,13 @@ def free_indices(expr: Expr) -> tuple[str, ...]:
     tuple of str
         Each index once.
     """
+    if isinstance(expr, Access):
+        return tuple(dict.fromkeys(i for index in expr.indices for i in bases(index)))
+    if isinstance(expr, Reduce):
+        return tuple(i for i in free_indices(expr.operand) if i not in expr.indices)
     return tuple(
         dict.fromkeys(i for child in children(expr) for i in free_indices(child))
     )
-
-
-@free_indices.register
-def _(expr: Access) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(i for index in expr.indices for i in bases(index)))
-
-
-@free_indices.register
-def _(expr: Reduce) -> tuple[str, ...]:
-    return tuple(i for i in free_indices(expr.operand) if i not in expr.indices)
 
 
 def rename_indices(expr: Expr, names: Mapping[str, str]) -> Expr:

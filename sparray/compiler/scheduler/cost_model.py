@@ -238,25 +238,34 @@ def _merge_steps(
     order = tuple(loop.index for loop in loops) if statistics.overlaps else _ANY
     steps, outer = 0.0, 1.0
     for loop in loops:
-        walked = [
-            access
-            for access in accesses(value)
-            if _is_walked(access, loop.index, problem)
-        ]
-        if len(walked) > 1:
-            lengths, means = (
-                [_stored(a, loop.index, o, problem, statistics) for a in walked]
-                for o in (order, _ANY)
-            )
-            passed = sum(lengths)
-            if _gallops(value, loop.index, problem):
-                shortest, longest = min(means), max(lengths)
-                doublings = log2(max(1.0, longest / max(1.0, shortest)))
-                each = len(walked) * (1.0 + _PER_DOUBLING * doublings)
-                passed = min(passed, shortest * each)
-            steps += outer * passed
+        steps += outer * _passed(value, loop.index, order, problem, statistics)
         outer = loop.iterations
     return steps
+
+
+@cached_by_identity(1024)
+def _passed(
+    value: Expr,
+    index: str,
+    order: tuple[str, ...],
+    problem: Problem,
+    statistics: Statistics,
+) -> float:
+    """Return how many positions a loop passes if it walks several operands, else 0."""
+    walked = [a for a in accesses(value) if _is_walked(a, index, problem)]
+    if len(walked) < 2:
+        return 0.0
+    lengths, means = (
+        [_stored(a, index, o, problem, statistics) for a in walked]
+        for o in (order, _ANY)
+    )
+    passed = sum(lengths)
+    if _gallops(value, index, problem):
+        shortest, longest = min(means), max(lengths)
+        doublings = log2(max(1.0, longest / max(1.0, shortest)))
+        each = len(walked) * (1.0 + _PER_DOUBLING * doublings)
+        passed = min(passed, shortest * each)
+    return passed
 
 
 @cached_by_identity(1024)
@@ -298,20 +307,25 @@ def nest_cost(
     cost = sum(loop.iterations for loop in loops[:-1]) * COSTS["loop"]
     cost += _merge_steps(value, loops, problem, statistics) * COSTS["loop"]
     innermost = loops[-1]
-    gathers = any(_is_walked(a, innermost.index, problem) for a in accesses(value))
+    return cost + innermost.iterations * _leaf(value, innermost.index, problem)
+
+
+@cached_by_identity(1024)
+def _leaf(value: Expr, index: str, problem: Problem) -> float:
+    """Return the cost of an iteration of a loop that is the innermost one."""
+    gathers = any(_is_walked(a, index, problem) for a in accesses(value))
     jumps = 0
-    target = problem.assignment.target
     contiguous = True
-    for access in (*accesses(value), target):
-        if names.whole(innermost.index) not in free_indices(access):
+    for access in (*accesses(value), problem.assignment.target):
+        if names.whole(index) not in free_indices(access):
             continue
         spec = problem.specs[access.tensor]
         format = spec.format
         last = level_index(spec, access, len(format.levels) - 1)
         if not isinstance(format.levels[-1], Locatable):
             contiguous = False
-        elif not is_unit_step(last, innermost.index):
+        elif not is_unit_step(last, index):
             jumps += not gathers
             contiguous = False
     leaf = COSTS["vector"] if contiguous else COSTS["leaf"]
-    return cost + innermost.iterations * (leaf + jumps * COSTS["stride"])
+    return leaf + jumps * COSTS["stride"]

@@ -1,7 +1,6 @@
 """Enumerate the loop orders that the operands' levels allow."""
 
 from collections.abc import Collection, Iterator, Sequence
-from itertools import permutations
 
 from sparray.compiler import names
 from sparray.compiler.index_notation.affine import bases, is_affine
@@ -77,9 +76,7 @@ def allowed_orders(
     first come, first served as far as the pairs allow.
     """
     if len(indices) <= _MOST_PERMUTED:
-        for order in permutations(indices):
-            if not violated(order, pairs):
-                yield order
+        yield from _extended((), indices, pairs)
         return
     seen = set()
     for wish in preferred:
@@ -88,6 +85,17 @@ def allowed_orders(
         if sorted_order is not None and sorted_order not in seen:
             seen.add(sorted_order)
             yield sorted_order
+
+
+def _extended(
+    order: tuple[str, ...], left: Sequence[str], pairs: frozenset[tuple[str, str]]
+) -> Iterator[tuple[str, ...]]:
+    """Yield the orders that begin in a given way, as `permutations` has them."""
+    if not left:
+        yield order
+    for n, index in enumerate(left):
+        if not any(inner == index and outer in left for outer, inner in pairs):
+            yield from _extended((*order, index), [*left[:n], *left[n + 1 :]], pairs)
 
 
 def _topological(

@@ -102,11 +102,8 @@ def parallel_index(
         return None
     if isinstance(names.derived(order[0]), names.Diagonal):
         return None
-    read = accesses(shape.merged)
-    if any(may_miss_at_once(problem.specs[a.tensor], a) for a in read):
-        # There are loops with the operand, and others without it.
+    if not _has_one_range(shape.merged, order[0], problem):
         return None
-    walked, points = walked_at(shape.merged, order[0], problem)
     output = problem.output
     if choice.way is Assembly.APPEND and located_prefix(output):
         if not output.format.levels[0].full:
@@ -121,10 +118,17 @@ def parallel_index(
     if choice.way is Assembly.BLOCKS and not located_prefix(output):
         # All of the result is one unit.
         return None
-    if not walked:
-        return order[0]
-    alone = len(walked) == 1 and frozenset() not in points
-    return order[0] if alone else None
+    return order[0]
+
+
+@cached_by_identity(1024)
+def _has_one_range(merged: Expr, index: str, problem: Problem) -> bool:
+    """Tell whether the outermost loop is over one range, in which all work is."""
+    if any(may_miss_at_once(problem.specs[a.tensor], a) for a in accesses(merged)):
+        # There are loops with the operand, and others without it.
+        return False
+    walked, points = walked_at(merged, index, problem)
+    return not walked or (len(walked) == 1 and frozenset() not in points)
 
 
 def stored_order(access: Access, problem: Problem) -> list[str]:
