@@ -1,9 +1,12 @@
 """What the scheduler decides, and why."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 import sparray as sp
+from sparray.compiler import merge_lattice
 from sparray.compiler.cin.printer import print_statement
 from sparray.compiler.pipeline import compile_problem
 from sparray.compiler.schedule.assemble import Assembly
@@ -407,3 +410,24 @@ def test_what_is_not_stored_counts_where_it_is_no_zero():
     )
     found = sp.compute("Y[i] = P[i,j] * Q[j]", P=ones, Q=q)
     assert np.array_equal(found, np.full(4, 10.0))
+
+
+def test_an_expression_is_analysed_once_for_all_formats(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What a plan of many candidates asks of the expression's algebra is remembered."""
+    asked: list[object] = []
+    found = merge_lattice._points
+
+    def counted(*given: Any) -> Any:
+        asked.append(given)
+        return found(*given)
+
+    monkeypatch.setattr(merge_lattice, "_points", counted)
+    A = sp.array(np.ones((3, 4, 5)), format="csf")
+    U, V = np.ones((4, 7)), np.ones((5, 6))
+    expression = einsum_expression("ijk,jl,km->ilm", 3)
+    made = operands_plan(expression, [A, U, V], None)
+    # Some three hundred pairs of a format and a loop are looked at.
+    assert sum(len(one.options) for one in made.plan.weighed) > 40
+    assert 0 < len(asked) < 40
