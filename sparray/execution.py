@@ -25,6 +25,7 @@ from sparray.compiler.lower.append import (
     keeps_fibres_apart,
     located_prefix,
 )
+from sparray.compiler.lower.blocks import clears_blocks
 from sparray.compiler.lower.parallel import chunks_of
 from sparray.compiler.pipeline import CompiledPlan, KernelSpec
 from sparray.compiler.problem import Problem
@@ -77,6 +78,7 @@ class Runner:
             statement.index, self.problem, self.way
         )
         self.slotted = slotted_leaf(self.output.format)
+        self.clears_blocks = clears_blocks(self.problem)
         self.keeps_entries = _keeps_entries(self.problem, self.way)
         self.filler = Filler(self.problem)
         self.no_levels: LevelBuffers = ({},) * self.output.format.ndim
@@ -232,7 +234,8 @@ class Runner:
         levels += [{} for _ in below]
         # A block has room for what is not stored; without blocks all is written.
         fill = self.filler.fill(operands)
-        values = self._allocate(totals[-1] * _product(below), fill, bool(below))
+        padded = bool(below) and not self.clears_blocks
+        values = self._allocate(totals[-1] * _product(below), fill, padded)
         made = [buffer for level in levels for buffer in level.values()]
         self._call(names.FILL, operands, [*made, values, *counts], extents)
         return Stored(format, shape, tuple(levels), values, fill)

@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-from sparray.compiler.index_notation.nodes import Access
-from sparray.compiler.levels import level_index
+from sparray.compiler.index_notation.nodes import Access, Literal
+from sparray.compiler.levels import level_index, n_levels
 from sparray.compiler.loop_ir import nodes as ir
-from sparray.compiler.loop_ir.builder import add, literal
+from sparray.compiler.loop_ir.builder import add, literal, mul
 from sparray.compiler.lower.access import advance, start
 from sparray.compiler.lower.append import (
     appendable,
@@ -24,15 +24,38 @@ from sparray.compiler.lower.append import (
     located_prefix,
     stored_value,
 )
-from sparray.compiler.lower.context import Context, Output, Phase
+from sparray.compiler.lower.context import Context, Output, Phase, zero_of
 from sparray.compiler.lower.coordinates import coordinate
 from sparray.compiler.lower.output import insert, store_value
 from sparray.compiler.lower.scope import Scope
-from sparray.compiler.problem import TensorSpec
+from sparray.compiler.problem import Problem, TensorSpec
 from sparray.errors import InternalError
 from sparray.formats.level_expression import Difference
 
-__all__ = ["BlocksOutput"]
+__all__ = ["BlocksOutput", "clear_blocks", "clears_blocks"]
+
+
+def clears_blocks(problem: Problem) -> bool:
+    """Tell whether a kernel that lists blocks writes their padding, which is zero.
+
+    It does so just before it fills them, while they are in a cache. Any other fill
+    value is the caller's to write.
+    """
+    constant = problem.constant
+    return isinstance(constant, Literal) and bool(constant.value == 0)
+
+
+def clear_blocks(
+    target: Access, depth: int, first: ir.Expr, count: ir.Expr, ctx: Context
+) -> None:
+    """Emit zeros in ``count`` blocks of a level from a position on."""
+    values = ctx.values(target.tensor)
+    size: ir.Expr = literal(1)
+    for below in range(depth + 1, n_levels(ctx.spec(target.tensor))):
+        size = mul(size, ctx.view(target, below).extent)
+    begin, end = mul(first, size), mul(add(first, count), size)
+    with ctx.builder.loop("e", begin, end) as e:
+        ctx.builder.store(values, e, ir.Literal(zero_of(values.dtype), values.dtype))
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +158,8 @@ class BlocksOutput(Output):
             b.store(made.places, block, place)
             b.emit(*level.append_coordinate(view, place, block))
             self._clear(block, ctx)
+        if clears_blocks(ctx.problem):
+            clear_blocks(self.followed, self.depth, first, made.count, ctx)
 
     def store(
         self,

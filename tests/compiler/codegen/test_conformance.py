@@ -95,8 +95,16 @@ def test_signs_of_zero_and_nan_survive(kernels: Any) -> None:
     assert np.isnan(values[9])
 
 
+def ascending_runs(rng: np.random.Generator, n: int) -> Any:
+    """Return runs of all lengths, as of rows listed one after the other."""
+    falls = np.zeros(n, np.int64)
+    begins = np.cumsum(rng.integers(1, 60, n))
+    falls[begins[begins < n]] = 200
+    return np.cumsum(rng.integers(0, 5, n) - falls)
+
+
 @pytest.mark.parametrize("dtype", ["int32", "int64"])
-@pytest.mark.parametrize("n", [0, 1, 2, 15, 16, 17, 18, 100, 1000, 40_000])
+@pytest.mark.parametrize("n", [0, 1, 2, 15, 16, 17, 18, 100, 1000, 2048, 40_000])
 def test_sort(kernels: Any, dtype: str, n: int) -> None:
     rng = np.random.default_rng(n)
     organ_pipe = np.minimum(np.arange(n), np.arange(n)[::-1])
@@ -107,6 +115,7 @@ def test_sort(kernels: Any, dtype: str, n: int) -> None:
         np.arange(n)[::-1],
         np.zeros(n),
         organ_pipe,
+        ascending_runs(rng, n),
     ):
         array = np.append(values, -5).astype(dtype)
         call(kernels, CASES[f"sort_{dtype}"].function, {"x": array, "n": n})

@@ -71,8 +71,9 @@ cdef extern from *:
         }
         return begin;
     }
-    /* Ascending, in place, not stable. Quicksort that gives way to heapsort when its
-       partitions are bad, so O(n log n); insertion sort on short runs. */
+    /* Ascending, in place, not stable. Runs are merged; else quicksort that gives way
+       to heapsort when its partitions are bad, so O(n log n); insertion sort on short
+       runs. */
     static void sp_insertion_i64(int64_t *a, int64_t n) {
         for (int64_t i = 1; i < n; i++) {
             int64_t x = a[i];
@@ -119,7 +120,55 @@ cdef extern from *:
         }
         sp_insertion_i64(a, n);
     }
+    /* Merge ascending runs, if there are few of them and they fit a buffer: what is
+       listed row by row comes in such runs. Returns whether it did. */
+    static int sp_merge_runs_i64(int64_t *a, int64_t n) {
+        enum { MOST = 2048, LEAST_RUN = 6 };
+        int64_t buffer[MOST], *from = a, *to = buffer;
+        int32_t ends[MOST / LEAST_RUN + 2];
+        if (n > MOST || n < 2) return n < 2;
+        int64_t runs = 0, most = n / LEAST_RUN;
+        ends[0] = 0;
+        for (int64_t i = 1; i < n; i++) {
+            if (a[i] >= a[i - 1]) continue;
+            if (runs == most) return 0;
+            ends[++runs] = (int32_t)i;
+        }
+        ends[++runs] = (int32_t)n;
+        while (runs > 1) {
+            int64_t merged = 0;
+            for (int64_t r = 0; r < runs; r += 2) {
+                int64_t i = ends[r], middle = ends[r + 1], k = i, j = middle;
+                int64_t end = r + 1 < runs ? ends[r + 2] : middle;
+                int64_t p = middle, q = end, m = q - j < j - i ? q - j : j - i;
+                /* Without branches on what comes first, which nothing foresees; from
+                   both ends, so that neither waits for the other: no run ends within
+                   as many steps as the shorter one has. */
+                for (int64_t step = 0; step < m; step++) {
+                    int64_t x = from[i], y = from[j];
+                    int64_t u = from[p - 1], v = from[q - 1];
+                    int64_t second = y < x, first = v < u;
+                    to[k + step] = second ? y : x;
+                    to[end - 1 - step] = first ? u : v;
+                    j += second;
+                    i += 1 - second;
+                    p -= first;
+                    q -= 1 - first;
+                }
+                k += m;
+                while (i < p && j < q) to[k++] = from[j] < from[i] ? from[j++] : from[i++];
+                while (i < p) to[k++] = from[i++];
+                while (j < q) to[k++] = from[j++];
+                ends[++merged] = (int32_t)end;
+            }
+            runs = merged;
+            int64_t *swap = from; from = to; to = swap;
+        }
+        for (int64_t i = 0; from != a && i < n; i++) a[i] = from[i];
+        return 1;
+    }
     static void sp_sort_i64(int64_t *a, int64_t n) {
+        if (sp_merge_runs_i64(a, n)) return;
         int depth = 0;
         for (int64_t m = n; m > 1; m >>= 1) depth += 2;
         sp_quicksort_i64(a, n, depth);
