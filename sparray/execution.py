@@ -19,19 +19,19 @@ from sparray._kernels.together import compiler_threads, run_together
 from sparray.allotting import Allotting
 from sparray.compiler import names
 from sparray.compiler.cin.nodes import Forall
-from sparray.compiler.index_notation.nodes import Access
 from sparray.compiler.lower.append import (
     append_groups,
     keeps_fibres_apart,
+    keeps_leaf,
     located_prefix,
 )
 from sparray.compiler.lower.blocks import clears_blocks
 from sparray.compiler.lower.parallel import chunks_of
 from sparray.compiler.pipeline import CompiledPlan, KernelSpec
-from sparray.compiler.problem import Problem
 from sparray.compiler.schedule.assemble import Assembly
+from sparray.compiler.scheduler.kept_entries import keeps_entries
 from sparray.compiler.scheduler.steps import CutStep, PackStep, SortStep, Step
-from sparray.compiler.scheduler.temporaries import is_coordinate_list, slotted_leaf
+from sparray.compiler.scheduler.temporaries import slotted_leaf
 from sparray.errors import InternalError, KernelMemoryError
 from sparray.filler import Filler
 from sparray.formats.packing import (
@@ -79,7 +79,8 @@ class Runner:
         )
         self.slotted = slotted_leaf(self.output.format)
         self.clears_blocks = clears_blocks(self.problem)
-        self.keeps_entries = _keeps_entries(self.problem, self.way)
+        self.keeps_entries = keeps_entries(self.problem, self.way)
+        self.keeps_leaf = keeps_leaf(self.problem, self.way)
         self.filler = Filler(self.problem)
         self.no_levels: LevelBuffers = ({},) * self.output.format.ndim
         self.kernel: LoadedKernel | None = load_kernel(spec.key, self._make)
@@ -107,7 +108,8 @@ class Runner:
         extents : sequence of int
             Of each index in the kernel's order.
         owned : bool
-            Whether the result may keep the operands' values: nothing else has them.
+            Whether the result may keep the operands' values: nothing else has them, or
+            no one else gets the result.
 
         Returns
         -------
@@ -215,30 +217,51 @@ class Runner:
             raise IndexWidthError
         if self.keeps_entries and totals[-1] == len(operands[0].values):
             return self._keep_entries(operands[0], ends[0], shape, owned)
+        levels = self._append_levels(ends, units, index_dtype)
+        fill = self.filler.fill(operands)
+        if self.keeps_leaf:
+            crd = operands[0]._levels[-1]["crd"]
+            levels[-1]["crd"] = crd.astype(index_dtype, copy=False)
+            values = operands[0].values if owned else operands[0].values.copy()
+        else:
+            # A block has room for what is not stored; without blocks all is written.
+            below = level_extents[len(levels) :]
+            padded = bool(below) and not self.clears_blocks
+            values = self._allocate(totals[-1] * _product(below), fill, padded)
+        levels += [{} for _ in level_extents[len(levels) :]]
+        made = [buffer for level in levels for buffer in level.values()]
+        self._call(names.FILL, operands, [*made, values, *counts], extents)
+        return Stored(format, shape, tuple(levels), values, fill)
+
+    def _append_levels(
+        self,
+        ends: Sequence[npt.NDArray[np.int64]],
+        units: int,
+        index_dtype: np.dtype[Any],
+    ) -> list[dict[str, npt.NDArray[Any]]]:
+        """Allocate the located prefix, which has no buffers, and what is appended.
+
+        Not the innermost coordinates if they are an operand's.
+        """
+        prefix, groups = located_prefix(self.output), append_groups(self.output)
         levels: list[dict[str, npt.NDArray[Any]]] = [{} for _ in range(prefix)]
         parents = units
-        for group, end, total in zip(groups, ends, totals, strict=True):
+        for group, end in zip(groups, ends, strict=True):
+            total = int(end[-1])
             for depth in group:
                 buffers = {}
-                if "pos" in format.levels[depth].roles:
+                if "pos" in self.output.format.levels[depth].roles:
                     if len(levels) > prefix:
                         buffers["pos"] = zeros(parents + 1, index_dtype)
                     elif prefix == 0:
                         buffers["pos"] = np.array([0, total], index_dtype)
                     else:
                         buffers["pos"] = end.astype(index_dtype)
-                buffers["crd"] = empty(total, index_dtype)
+                if not self.keeps_leaf or group != groups[-1]:
+                    buffers["crd"] = empty(total, index_dtype)
                 levels.append(buffers)
             parents = total
-        below = level_extents[len(levels) :]
-        levels += [{} for _ in below]
-        # A block has room for what is not stored; without blocks all is written.
-        fill = self.filler.fill(operands)
-        padded = bool(below) and not self.clears_blocks
-        values = self._allocate(totals[-1] * _product(below), fill, padded)
-        made = [buffer for level in levels for buffer in level.values()]
-        self._call(names.FILL, operands, [*made, values, *counts], extents)
-        return Stored(format, shape, tuple(levels), values, fill)
+        return levels
 
     def _fill_slots(
         self,
@@ -396,12 +419,17 @@ class PlanRunner:
                 raise InternalError("expected a kernel for each kernel step")
             given = [arrays[name] for name in step.operands]
             sizes = _extents(runner, given, extents)
-            owned = set(step.operands) <= made
-            arrays[step.result] = runner.run(given, sizes, owned=owned)
-        result = arrays[names.OUTPUT]
-        if not isinstance(result, Stored):
+            theirs = set(step.operands) <= made
+            result = runner.run(
+                given, sizes, owned=theirs or step.result != names.OUTPUT
+            )
+            arrays[step.result] = result
+            if theirs or all(result.values is not g.values for g in given):
+                made.add(step.result)
+        last = arrays[names.OUTPUT]
+        if not isinstance(last, Stored):
             raise InternalError("expected the plan's last step to make its result")
-        return result
+        return last
 
 
 def _runners(kernels: Sequence[KernelSpec | None]) -> list[Runner | None]:
@@ -415,29 +443,6 @@ def _runners(kernels: Sequence[KernelSpec | None]) -> list[Runner | None]:
 
 def _runner(spec: KernelSpec | None) -> Runner | None:
     return None if spec is None else Runner(spec)
-
-
-def _keeps_entries(problem: Problem, way: Assembly) -> bool:
-    """Tell whether a result's fibres are runs of a list's entries, none repeated.
-
-    Then nothing is left to fill once the entries are counted: the result has the
-    list's last coordinates and its values.
-    """
-    if way is not Assembly.APPEND or problem.prune or len(problem.operands) != 1:
-        return False
-    ((_, spec),), output = problem.operands, problem.output
-    prefix = located_prefix(output)
-    return (
-        isinstance(problem.assignment.value, Access)
-        and problem.assignment.value.indices == problem.assignment.target.indices
-        and is_coordinate_list(spec.format)
-        and spec.format.is_sorted
-        and spec.format.order == output.format.order
-        and spec.dtype == output.dtype
-        and append_groups(output) == ((prefix,),)
-        and output.format.n_levels == prefix + 1 > 1
-        and output.format.levels[-1].roles == spec.format.levels[0].roles
-    )
 
 
 def _extents(

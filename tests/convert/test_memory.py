@@ -27,13 +27,8 @@ PAIRS = [pair for pair in itertools.product(FORMATS, repeat=2) if pair[0] != pai
 PADDED = "pack of the padded level, beside int64 coordinates and positions"
 COMPRESSED = "pack of a compressed level, beside int64 coordinates in sorted order"
 UNPACK = "unpack, which lists every position of every level as int64"
-BETWEEN = "the array in between, a transposition or one without blocks"
 VALUES = "the new values, beside int64 coordinates of all entries"
 OVER = {
-    ("compiled", "csc"): {"bcsr(4, 4)": (1.59, BETWEEN)},
-    ("compiled", "dcsr"): {"bcsr(4, 4)": (1.59, BETWEEN)},
-    ("compiled", "dcsc"): {"bcsr(4, 4)": (1.59, BETWEEN)},
-    ("compiled", "bcsr(4, 4)"): {"dcsc": (1.59, BETWEEN)},
     ("numpy", "csr"): {
         "csc": (4.08, COMPRESSED),
         "coo": (2.14, UNPACK),

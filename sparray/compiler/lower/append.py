@@ -31,7 +31,15 @@ from sparray.compiler.lower.scope import Scope
 from sparray.compiler.problem import Problem, TensorSpec
 from sparray.compiler.schedule.assemble import Assembly
 from sparray.errors import InternalError, UnsupportedError
-from sparray.formats.level import Appendable, Level, LevelView, Locatable, Located
+from sparray.formats.format import Format
+from sparray.formats.level import (
+    Appendable,
+    Level,
+    LevelView,
+    Locatable,
+    Located,
+    PositionIterable,
+)
 from sparray.formats.slotted import Slotted
 
 __all__ = [
@@ -42,6 +50,7 @@ __all__ = [
     "appended_levels",
     "counts_buffer",
     "keeps_fibres_apart",
+    "keeps_leaf",
     "located_prefix",
     "stored_value",
 ]
@@ -88,11 +97,49 @@ def counts_buffer(group: Sequence[int]) -> ir.Buffer:
     return ir.Buffer(names.counts(names.OUTPUT, group[0]), "int64", writable=True)
 
 
+def keeps_leaf(problem: Problem, way: Assembly) -> bool:
+    """Tell whether a result has an operand's innermost coordinates and its values.
+
+    So does a copy whose fibres are listed another way, as CSR and DCSR list them: all
+    entries are the same, in the same order, and only the levels above are made.
+    """
+    if way is not Assembly.APPEND or problem.prune or len(problem.operands) != 1:
+        return False
+    ((_, spec),), output, value = problem.operands, problem.output, problem.assignment
+    leaf = append_groups(output)[-1]
+    return (
+        isinstance(value.value, Access)
+        and value.value.indices == value.target.indices
+        and spec.dtype == output.dtype
+        and spec.format.order == output.format.order
+        and len(leaf) == 1 == output.format.n_levels - leaf[0]
+        and spec.format.levels[-1] == output.format.levels[-1]
+        and all(map(_lists_fibres, (spec.format, output.format)))
+    )
+
+
+def _lists_fibres(format: Format) -> bool:
+    """Tell whether each entry has one position, in the order of the coordinates."""
+    *_, leaf = format.levels
+    return (
+        format.is_plain
+        and format.batch_ndim == 0
+        and isinstance(leaf, PositionIterable)
+        and leaf.compact
+        and not leaf.branchless
+        and all(level.unique and level.ordered for level in format.levels)
+    )
+
+
 @dataclass(slots=True)
 class AppendOutput(Output):
-    """Entries come in the result's order within each unit."""
+    """Entries come in the result's order within each unit.
+
+    Where the result ``keeps`` an operand's leaf, that is not written.
+    """
 
     spec: TensorSpec
+    keeps: bool = False
     sparse: ClassVar[bool] = True
     cursors: list[ir.Var] = field(default_factory=list)
 
@@ -146,7 +193,7 @@ class AppendOutput(Output):
         """Append one entry."""
         with stored_value(value, scope, ctx) as stored:
             cursor = self.cursors[-1]
-            if stored is not None:
+            if stored is not None and not self.keeps:
                 ctx.builder.store(ctx.values(names.OUTPUT), cursor, stored)
             self._append(len(self.groups) - 1, scope, ctx)
 
@@ -174,7 +221,8 @@ class AppendOutput(Output):
 
     def _append(self, number: int, scope: Scope, ctx: Context) -> None:
         cursor = self.cursors[number]
-        if not ctx.counting:
+        kept = self.keeps and number + 1 == len(self.groups)
+        if not ctx.counting and not kept:
             for depth in self.groups[number]:
                 write_coordinate(self.followed, depth, cursor, scope, ctx)
             if number + 1 < len(self.groups):

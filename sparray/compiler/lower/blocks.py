@@ -6,6 +6,9 @@ all of the array where there is none) come in any order, so its blocks are liste
 counted in the first phase; in the second one listed again, sorted and given their
 positions, whereupon the unit's loops run once more and write each value at its place in
 its block. What no entry writes is padding.
+
+Where a unit gets its blocks in ascending order, though not alone (CSC to BCSR: a column
+of blocks after the other), nothing is listed: blocks are scattered as entries are.
 """
 
 from collections.abc import Callable, Iterator
@@ -18,6 +21,7 @@ from sparray.compiler.loop_ir import nodes as ir
 from sparray.compiler.loop_ir.builder import add, literal, mul
 from sparray.compiler.lower.access import advance, start
 from sparray.compiler.lower.append import (
+    ScatterOutput,
     appendable,
     appended_levels,
     counts_buffer,
@@ -32,7 +36,7 @@ from sparray.compiler.problem import Problem, TensorSpec
 from sparray.errors import InternalError
 from sparray.formats.level_expression import Difference
 
-__all__ = ["BlocksOutput", "clear_blocks", "clears_blocks"]
+__all__ = ["BlocksOutput", "ScatterBlocksOutput", "clear_blocks", "clears_blocks"]
 
 
 def clears_blocks(problem: Problem) -> bool:
@@ -198,3 +202,76 @@ class BlocksOutput(Output):
         if found is None:
             raise InternalError(f"expected {index} to be bound where a value is stored")
         return found
+
+
+@dataclass(slots=True)
+class ScatterBlocksOutput(ScatterOutput):
+    """Units are met in any order, and each gets its blocks in order, one at a time.
+
+    So an entry belongs to the block that its unit got last, or else begins a block: the
+    last block of each unit is all that a chunk remembers, beside the units' cursors.
+    """
+
+    last: ir.Buffer | None = None
+
+    @property
+    def depth(self) -> int:
+        """The appended level."""
+        return located_prefix(self.spec)
+
+    @property
+    def last_blocks(self) -> ir.Buffer:
+        """Of each unit, one more than its last block; 0 before the first."""
+        if self.last is None:
+            raise InternalError("expected the memory of a task to be allocated")
+        return self.last
+
+    def begin(self, scope: Scope, ctx: Context) -> Scope:
+        """Allocate what the task remembers, and follow the target's prefix."""
+        units: ir.Expr = literal(1)
+        for depth in range(self.depth):
+            units = mul(units, ctx.view(self.followed, depth).extent)
+        self.last = ctx.builder.allocate("last_blocks", "int64", units, zeroed=True)
+        return advance(start([self.followed], scope), ctx)
+
+    def end(self, ctx: Context) -> None:
+        """Give the memory back."""
+        ctx.builder.free(self.last_blocks)
+
+    def store(
+        self,
+        target: Access,
+        value: Callable[[Scope], ir.Expr],
+        op: str | None,
+        scope: Scope,
+        ctx: Context,
+    ) -> None:
+        """Begin a block if the entry is in another one than the last; write it."""
+        b, unit = ctx.builder, scope.places[target].begin
+        counts = counts_buffer((self.depth,))
+        at = add(self._first_of_chunk(ctx), unit)
+        with stored_value(value, scope, ctx) as stored:
+            index = level_index(self.spec, self.followed, self.depth)
+            block = coordinate(index, scope)
+            if block is None:
+                raise InternalError(f"expected {index} to be bound, got an entry")
+            after = b.declare("after_block", add(block, literal(1)))
+            is_next = ir.Binary("ne", ir.Load(self.last_blocks, unit), after, "bool")
+            with b.branch(is_next):
+                b.store(self.last_blocks, unit, after)
+                if stored is not None:
+                    self._open(ir.Load(counts, at), block, ctx)
+                b.store(counts, at, literal(1), "add")
+            if stored is not None:
+                place = add(ir.Load(counts, at), literal(-1))
+                position = insert(target, self.depth + 1, place, scope, ctx)
+                store_value(ctx, position, stored, op)
+
+    def _open(self, place: ir.Expr, block: ir.Expr, ctx: Context) -> None:
+        """Emit a block's coordinate and its padding."""
+        place = ctx.builder.declare("place", place)
+        level = appendable(self.spec.format.levels[self.depth])
+        view = ctx.view(self.followed, self.depth)
+        ctx.builder.emit(*level.append_coordinate(view, place, block))
+        if clears_blocks(ctx.problem):
+            clear_blocks(self.followed, self.depth, place, literal(1), ctx)

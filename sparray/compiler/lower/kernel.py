@@ -21,8 +21,10 @@ from sparray.compiler.lower.append import (
     append_groups,
     counts_buffer,
     keeps_fibres_apart,
+    keeps_leaf,
+    located_prefix,
 )
-from sparray.compiler.lower.blocks import BlocksOutput
+from sparray.compiler.lower.blocks import BlocksOutput, ScatterBlocksOutput
 from sparray.compiler.lower.body import lower_tested
 from sparray.compiler.lower.context import Context, Output, Phase, parameters
 from sparray.compiler.lower.merge_path import lower_merge_path
@@ -39,6 +41,7 @@ from sparray.compiler.problem import Problem
 from sparray.compiler.schedule.assemble import Assemble, Assembly
 from sparray.compiler.schedule.vectorize import vectorises_reduction
 from sparray.errors import InternalError
+from sparray.formats.level import Locatable
 
 __all__ = ["index_order", "lower_kernel"]
 
@@ -200,12 +203,15 @@ def _output(
     if assemble.way is Assembly.ALLOT:
         return AllotOutput(target, problem.output, depth)
     if assemble.way is Assembly.APPEND:
-        return AppendOutput(target, problem.output)
+        return AppendOutput(target, problem.output, keeps_leaf(problem, assemble.way))
     if assemble.way is Assembly.SCATTER:
         apart = isinstance(statement, Forall) and keeps_fibres_apart(
             statement.index, problem, assemble.way
         )
-        return ScatterOutput(target, problem.output, apart)
+        below = problem.output.format.levels[located_prefix(problem.output) + 1 :]
+        has_blocks = any(isinstance(level, Locatable) for level in below)
+        kind = ScatterBlocksOutput if has_blocks else ScatterOutput
+        return kind(target, problem.output, apart)
     if assemble.way is Assembly.BLOCKS:
         return BlocksOutput(target, problem.output)
     return InheritOutput(_source(problem, assemble))

@@ -30,7 +30,7 @@ from sparray.compiler.scheduler.temporaries import (
     takes_parts,
 )
 from sparray.formats.format import Format
-from sparray.formats.level_expression import Quotient
+from sparray.formats.level_expression import Difference, Quotient
 
 __all__ = [
     "Choice",
@@ -137,16 +137,21 @@ def choose_assembly(
     in_order = visited and kept[len(kept) - len(appended) :] == appended
     if in_order and (not after or after == appended[-1:]):
         return Choice(Assembly.APPEND, "entries come in the result's order")
-    leaf = spec.format.levels[-1]
-    one_level = len(appended) == 1 and located_prefix(spec) >= 1
     # From one diagonal to the next a row's columns ascend, a column's rows descend.
-    ascending = visited or _is_column(appended[-1], parts)
-    if not after and one_level and leaf.unique and ascending:
-        return Choice(
-            Assembly.SCATTER,
-            f"each fibre along {appended[0]} gets its entries in order, one at a time",
-        )
+    if not after and (visited or _is_column(appended[-1], parts)):
+        return _into_fibres(spec, appended)
     return Choice(None, "entries come in an order that the result cannot take")
+
+
+def _into_fibres(spec: TensorSpec, appended: Sequence[str]) -> Choice:
+    """Choose how a result is made of fibres whose entries come in order."""
+    one_level = len(appended) == 1 and located_prefix(spec) >= 1
+    if not one_level or not spec.format.levels[-1].unique:
+        return Choice(None, "entries come in an order that the result cannot take")
+    return Choice(
+        Assembly.SCATTER,
+        f"each fibre along {appended[0]} gets its entries in order, one at a time",
+    )
 
 
 def _in_any_order(
@@ -165,12 +170,7 @@ def _in_any_order(
                 "levels of the result get room once it is counted what they hold",
             )
         return Choice(None, "zeros have no slots of their own")
-    if _takes_blocks(order, reduced, problem):
-        return Choice(
-            Assembly.BLOCKS,
-            "the result stores blocks: they are listed, then filled in any order",
-        )
-    return None
+    return _into_blocks(order, reduced, problem)
 
 
 def _into_parts(value: Expr, order: Sequence[str], problem: Problem) -> Choice:
@@ -196,26 +196,79 @@ def _into_parts(value: Expr, order: Sequence[str], problem: Problem) -> Choice:
 def block_parts(problem: Problem) -> dict[str, tuple[str, ...]]:
     """Return the indices whose loops must run over parts where a result has blocks.
 
-    Its units are the blocks of its located prefix, which the outermost loops visit.
+    Its units are the blocks of its located prefix, which the outermost loops visit; or
+    the outermost loop visits the blocks of all units, one coordinate after the other,
+    as an operand stores them.
     """
     spec, target = problem.output, problem.assignment.target
     if not has_blocks(spec.format):
         return {}
+    prefix = located_prefix(spec)
+    split = spec.format.expressions[:prefix]
+    appended = spec.format.expressions[prefix]
+    if prefix and _outermost(problem) == target.indices[appended.dimension]:
+        split = (appended,)
     parts: dict[str, tuple[str, ...]] = {}
-    for expression in spec.format.expressions[: located_prefix(spec)]:
+    for expression in split:
         if isinstance(expression, Quotient):
             index, block = target.indices[expression.dimension], expression.block
             parts[index] = names.quotient(index, block), names.remainder(index, block)
     return parts
 
 
+def _outermost(problem: Problem) -> str | None:
+    """Return the index that a copy's operand stores outermost, whole or in blocks."""
+    value = problem.assignment.value
+    if not isinstance(value, Access) or value.tensor not in problem.specs:
+        return None
+    spec = problem.specs[value.tensor]
+    if n_levels(spec) == 0 or not spec.format.levels[0].full:
+        return None
+    return names.whole(level_index(spec, value, 0))
+
+
+def _into_blocks(
+    order: Sequence[str], reduced: frozenset[str], problem: Problem
+) -> Choice | None:
+    """Choose how a result with blocks takes entries; None for any other result."""
+    if not has_blocks(problem.output.format):
+        return None
+    if _takes_blocks(order, reduced, problem):
+        return Choice(
+            Assembly.BLOCKS,
+            "the result stores blocks: they are listed, then filled in any order",
+        )
+    if _scatters_blocks(order, problem):
+        return Choice(
+            Assembly.SCATTER,
+            f"each unit gets its blocks in order along {order[0]}, one at a time",
+        )
+    return None
+
+
+def _scatters_blocks(order: Sequence[str], problem: Problem) -> bool:
+    """Tell whether a copy meets the blocks of every unit in order, each once.
+
+    The outermost loop is over their coordinates, and no entry comes twice.
+    """
+    spec, value = problem.output, problem.assignment.value
+    prefix = located_prefix(spec)
+    if not prefix or not isinstance(value, Access):
+        return False
+    source = problem.specs[value.tensor].format
+    return (
+        order[0] == level_index(spec, problem.assignment.target, prefix)
+        and source.unique
+        and source.levels[0].ordered
+        and not any(isinstance(e, Difference) for e in spec.format.expressions)
+    )
+
+
 def _takes_blocks(
     order: Sequence[str], reduced: frozenset[str], problem: Problem
 ) -> bool:
-    """Tell whether a result has blocks, whose units the outermost loops visit."""
+    """Tell whether the outermost loops visit the units of a result with blocks."""
     spec, target = problem.output, problem.assignment.target
-    if not has_blocks(spec.format):
-        return False
     prefix = located_prefix(spec)
     units = {level_index(spec, target, depth) for depth in range(prefix)}
     return set(order[:prefix]) == units and not units & reduced

@@ -50,6 +50,7 @@ from sparray.compiler.scheduler.shape import (
     shape_of,
 )
 from sparray.compiler.scheduler.statistics import Statistics
+from sparray.compiler.scheduler.temporaries import has_blocks
 from sparray.compiler.scheduler.tiling import (
     SCATTER_DISTANCE,
     can_reduce_in_vectors,
@@ -249,7 +250,7 @@ def _prefetch_places(
     apply: Callable[[Command, str], None],
 ) -> None:
     """Prefetch where entries go, if the innermost loop leads from fibre to fibre."""
-    if choice.way is not Assembly.SCATTER:
+    if choice.way is not Assembly.SCATTER or has_blocks(problem.output.format):
         return
     inner = order[-1]
     spec, target = problem.output, problem.assignment.target

@@ -103,13 +103,20 @@ def options(
     for candidate in judge(problem, statistics):
         found = True
         yield Option(problem, candidate, candidate.cost, {})
-    if found and direct_only:
+    if found and (direct_only or _is_copy(problem)):
+        # What converts a copy's operand first does the work of the copy, and again.
         return
     for option in _with_conversions(problem, statistics, direct_only, judge):
         found = True
         yield option
     if not found and not direct_only:
         yield from _all_converted(problem, statistics)
+
+
+def _is_copy(problem: Problem) -> bool:
+    """Tell whether a result has an operand's entries, with dimensions in any order."""
+    value, target = problem.assignment.value, problem.assignment.target
+    return isinstance(value, Access) and sorted(value.indices) == sorted(target.indices)
 
 
 def _with_conversions(

@@ -55,6 +55,7 @@ from sparray.compiler.scheduler.temporaries import (
 )
 from sparray.compiler.scheduler.unsorted import walked_unsorted
 from sparray.compiler.scheduler.ways import Way
+from sparray.formats.format import Format
 from sparray.formats.named import named_format
 from sparray.formats.slices import joined_format
 
@@ -203,9 +204,8 @@ def _part(planner: Planner, problem: Problem, result: str) -> _MainPart:
         return _MainPart(problem, result, alone=True)
     if problem.output.format.batch_ndim:
         return _in_one_piece(planner, problem, result)
-    rows = without_blocks(problem.output)
-    by_blocks = has_blocks(problem.output.format)
-    if by_blocks and is_direct(planner.statistics, rows, problem.output):
+    rows = _rows_for_blocks(planner, problem)
+    if rows is not None:
         return _by_rows(planner, problem, rows, result)
     return _as_a_list(planner, problem, result)
 
@@ -268,6 +268,25 @@ def _as_a_list(planner: Planner, problem: Problem, result: str) -> _MainPart:
         planner.steps.append(PackStep(made, result, problem.output))
 
     return _MainPart(replace(problem, output=listed), made, finish=pack)
+
+
+def _rows_for_blocks(planner: Planner, problem: Problem) -> TensorSpec | None:
+    """Return the rows of entries of which a kernel makes a result with blocks.
+
+    Those of a copy stand as its operand's entries do, if there is a kernel for them.
+    """
+    if not has_blocks(problem.output.format):
+        return None
+    rows = without_blocks(problem.output)
+    found, value, target = [rows], problem.assignment.value, problem.assignment.target
+    if isinstance(value, Access) and set(value.indices) == set(target.indices):
+        order = problem.specs[value.tensor].format.dimension_order
+        kept = [target.indices.index(value.indices[d]) for d in order]
+        found.insert(0, replace(rows, format=Format(rows.format.levels, kept)))
+    for spec in found:
+        if is_direct(planner.statistics, spec, problem.output):
+            return spec
+    return None
 
 
 def _rewrite(planner: Planner) -> None:
