@@ -470,7 +470,7 @@ def reform(source: Operand, step: PackStep | CutStep) -> Stored:
         )
         return Stored(spec.format, source.shape, levels, values, fill)
     coords, values = unpack_coordinates(
-        source.format, source.shape, source._levels, source.values
+        source.format, source.shape, source._levels, source.values, fill
     )
     levels, packed = pack_coordinates(
         spec.format, source.shape, coords, values, fill, spec.index_dtype

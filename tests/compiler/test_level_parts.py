@@ -22,6 +22,15 @@ FORMATS = (
     "nmg(2, 4, 1)",
     "(i, j) -> (i: dense, j: hashed)",
 )
+DIAGONALS = (
+    "(i, j) -> (j - i: compressed, j: compressed)",
+    "(i, j) -> (j - i: compressed, i: compressed)",
+    "(i, j) -> (i - j: compressed(unordered), j: range)",
+    "(i, j) -> (i - j: dense, i: compressed)",
+    "(i, j) -> (j: dense, j - i: hashed)",
+    "(i, j) -> (j - i: compressed, i: dense)",
+    "(i, j) -> (j - i: compressed(nonunique), j: singleton)",
+)
 EXPRESSIONS = (
     "y[i] = A[i,j] * x[j]",
     "y[j] = A[i,j] * z[i]",
@@ -82,6 +91,22 @@ def test_every_stage(text, format):
         tensors = assignment_expression(text).tensors
         given = tuple(known[name] for name in tensors)
         check_stages(Question(text, given))
+
+
+@pytest.mark.parametrize("format", DIAGONALS)
+@pytest.mark.parametrize("text", EXPRESSIONS[0:6:3] + EXPRESSIONS[5:13:3])
+def test_diagonals_beside_either_dimension(text, format):
+    for shape in ((9, 11), (3, 0)):
+        known = operands(shape, format)
+        given = tuple(known[name] for name in assignment_expression(text).tensors)
+        check_stages(Question(text, given))
+
+
+def test_vectors_run_along_no_index_that_diagonals_depend_on():
+    """A tile over ``i`` would read ``x[j]`` at one ``j`` for all of its rows."""
+    known = operands((9, 11), "(i, j) -> (j - i: compressed, i: dense)")
+    a, x = known["A"], known["x"]
+    assert np.allclose(a @ x, a.todense() @ x)
 
 
 @pytest.mark.parametrize(

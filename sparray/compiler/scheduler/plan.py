@@ -47,6 +47,7 @@ from sparray.compiler.scheduler.temporaries import (
     can_assemble,
     coordinate_list,
     has_blocks,
+    has_diagonals,
     is_coordinate_list,
     searched_spec,
     sorted_spec,
@@ -171,6 +172,7 @@ def _arranged(problem: Problem, statistics: Statistics, vector_bytes: int) -> Pl
     bindings = {name: name for name, _ in problem.operands}
     planner = Planner(problem, statistics, vector_bytes, bindings)
     _rewrite(planner)
+    _list_diagonals(planner)
     _prepare_searches(planner)
     _sort_operands(planner)
     return planner
@@ -300,6 +302,27 @@ def _rewrite(planner: Planner) -> None:
     if all(np.isfinite(spec.fill.value) for _, spec in problem.operands):
         value = factor_invariants(value, lambda expr: accumulated_dtype(expr, dtypes))
     planner.problem = replace(problem, assignment=Assignment(target, value))
+
+
+def _list_diagonals(planner: Planner) -> None:
+    """List the entries of operands on diagonals that no loops follow.
+
+    Loops over ``j - i`` and ``i`` give ``j``; those over ``j - i`` and ``j`` nothing.
+    """
+    for access in accesses(planner.problem.assignment.value):
+        name, spec = access.tensor, planner.problem.specs[access.tensor]
+        listed = sorted_spec(spec)
+        if not has_diagonals(spec.format) or is_direct(
+            planner.statistics, spec, coordinate_list(spec, unique=spec.format.unique)
+        ):
+            continue
+        result = planner.fresh()
+        planner.steps.append(PackStep(planner.bindings[name], result, listed))
+        planner.reasons.append(
+            Reason(f"list the entries of {name}", "no loops follow its diagonals")
+        )
+        planner.bindings[name] = result
+        planner.problem = _with_spec(planner.problem, name, listed)
 
 
 def _prepare_searches(planner: Planner) -> None:

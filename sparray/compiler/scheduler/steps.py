@@ -55,7 +55,7 @@ class SortStep:
 
 @dataclass(frozen=True, slots=True)
 class PackStep:
-    """Make the levels of a format that no kernel assembles, from a coordinate list."""
+    """Make the levels of a format that no kernel assembles, or list what none walks."""
 
     source: str
     result: str

@@ -31,6 +31,7 @@ __all__ = [
     "can_search",
     "coordinate_list",
     "has_blocks",
+    "has_diagonals",
     "is_coordinate_list",
     "reordered",
     "searched_operands",
@@ -194,6 +195,11 @@ def has_blocks(format: Format) -> bool:
         and appended.unique
         and appended.ordered
     )
+
+
+def has_diagonals(format: Format) -> bool:
+    """Tell whether a level stores the difference of two dimensions."""
+    return any(len(part.dimensions) > 1 for part in format.expressions)
 
 
 def without_blocks(spec: TensorSpec) -> TensorSpec:

@@ -4,10 +4,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from sparray.compiler import names
 from sparray.compiler.index_notation.affine import bases, is_unit_step
 from sparray.compiler.index_notation.nodes import Access, Apply, Expr, Reduce
 from sparray.compiler.index_notation.simplify import accesses, free_indices
-from sparray.compiler.levels import level_index
+from sparray.compiler.levels import level_index, n_levels
 from sparray.compiler.loop_ir.dtypes import computed_dtype
 from sparray.compiler.loop_ir.operators import operator
 from sparray.compiler.problem import Problem
@@ -87,9 +88,18 @@ def _contiguous(access: Access, index: str, problem: Problem) -> bool:
     format = spec.format
     if sum(index in bases(coordinate) for coordinate in access.indices) != 1:
         return False
-    last = is_unit_step(level_index(spec, access, len(format.levels) - 1), index)
+    *above, innermost = (level_index(spec, access, n) for n in range(n_levels(spec)))
+    if any(_follows(outer, index) for outer in above):
+        # The next coordinate is on another diagonal.
+        return False
     leaf = format.levels[-1]
-    return last and isinstance(leaf, Locatable) and leaf.full
+    return is_unit_step(innermost, index) and isinstance(leaf, Locatable) and leaf.full
+
+
+def _follows(stored: str, index: str) -> bool:
+    """Tell whether what a level stores changes with an index: ``j - i`` with ``i``."""
+    part = names.derived(stored)
+    return isinstance(part, names.Diagonal) and index in (part.row, part.column)
 
 
 def _plain(expr: Expr, dtype: str) -> bool:
