@@ -26,7 +26,7 @@ from sparray.formats.packing import (
     unpack_coordinates,
 )
 from sparray.formats.slices import one_slice, slice_format, slice_lengths
-from sparray.stored import index_dtype, operand_key
+from sparray.stored import in_shape, index_dtype, operand_key
 
 if TYPE_CHECKING:
     import scipy.sparse
@@ -335,7 +335,7 @@ class SparseArray(ArrayMethods, ArrayOperators, ArrayProtocols):
             )
         # In the order of its own levels: entries that are sorted stay so.
         dense = convert_format(self, Format([Dense()] * self.ndim, order))
-        stored = dense.values.reshape([self.shape[d] for d in order])
+        stored = in_shape(dense.values, [self.shape[d] for d in order])
         elements = stored.transpose(np.argsort(order))
         if dense is self or not elements.flags.c_contiguous:
             elements = elements.copy(order="C")

@@ -1,6 +1,6 @@
 """What kernels take and make: the buffers of one array."""
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from typing import Any, Protocol
@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sparray._kernels.address import address
+from sparray.errors import KernelMemoryError
 from sparray.formats.buffers import INDEX_DTYPES
 from sparray.formats.format import Format
 from sparray.formats.named import named_format
@@ -23,6 +24,7 @@ __all__ = [
     "buffers",
     "count_class",
     "dense_operand",
+    "in_shape",
     "index_dtype",
     "natural_order",
     "operand_key",
@@ -138,9 +140,26 @@ class Stored:
         if len(order) == 1:
             return self.values
         if order == natural_order(len(order)):
-            return self.values.reshape(self.shape)
-        array = self.values.reshape([self.shape[d] for d in order])
+            return in_shape(self.values, self.shape)
+        array = in_shape(self.values, [self.shape[d] for d in order])
         return array.transpose(np.argsort(order))
+
+
+def in_shape(values: npt.NDArray[Any], shape: Sequence[int]) -> npt.NDArray[Any]:
+    """Return the values of dense levels as an array of that shape, without a copy.
+
+    Raises
+    ------
+    KernelMemoryError
+        If NumPy has no arrays of that shape: without elements, but with other extents
+        whose product passes 2**63.
+    """
+    try:
+        return values.reshape(shape)
+    except ValueError:
+        raise KernelMemoryError(
+            f"expected a shape that NumPy has dense arrays of, got {tuple(shape)}"
+        ) from None
 
 
 def buffers(operand: Operand) -> list[npt.NDArray[Any]]:

@@ -9,6 +9,7 @@ import timeit
 import numpy as np
 import pytest
 
+import sparray as sp
 import sparray.sparse_array
 from sparray.convert import array, from_buffers, from_coords
 from sparray.errors import (
@@ -242,6 +243,20 @@ def test_a_dense_array_that_cannot_fit_is_a_named_error():
         assert made.size == extent**2
         with pytest.raises(KernelMemoryError, match="expected dense levels that fit"):
             made.todense()
+
+
+@pytest.mark.parametrize("shape", [(0, 2**63 - 1), (2**40, 0, 2**40), (2**62, 0)])
+def test_no_elements_in_extents_that_numpy_cannot_multiply(shape):
+    a = sp.from_coords(np.zeros((len(shape), 0), int), np.zeros(0), shape)
+    letters = "ijk"[: len(shape)]
+    for densify in (
+        a.todense,
+        lambda: a.to_format("dense").todense(),
+        lambda: sp.einsum(f"{letters}->{letters}", a, format="dense"),
+    ):
+        with pytest.raises(KernelMemoryError, match="shape"):
+            densify()
+    assert (a + a).nnz == 0
 
 
 def test_sixty_four_dimensions():

@@ -8,7 +8,13 @@ import numpy.typing as npt
 
 from sparray.compiler.loop_ir.dtypes import dtype_kind
 from sparray.convert.compiled import assign_compiled, assign_entries
-from sparray.errors import DTypeError, InvalidBufferError, ShapeError
+from sparray.errors import (
+    DTypeError,
+    InvalidBufferError,
+    ShapeError,
+    UnsupportedError,
+)
+from sparray.formats.buffers import plain
 from sparray.formats.coordinates import (
     Duplicates,
     as_dtype,
@@ -24,7 +30,7 @@ from sparray.formats.level import IntArray
 from sparray.formats.named import as_format, named_format
 from sparray.formats.packing import check_buffers, pack_coordinates, unpack_coordinates
 from sparray.sparse_array import SparseArray
-from sparray.stored import Stored, dense_operand
+from sparray.stored import Stored, dense_operand, in_shape
 
 __all__ = [
     "cast_values",
@@ -157,7 +163,8 @@ def from_buffers(
     Raises
     ------
     InvalidBufferError
-        If an invariant of a level does not hold; the message names the buffer.
+        If an invariant of a level does not hold, or two buffers share memory; the
+        message names the buffer.
     DTypeError
         If the values have a dtype that is not supported.
 
@@ -179,10 +186,24 @@ def from_buffers(
             "levels: expected a sequence with the buffers of each level, "
             f"got {type(levels).__name__}"
         )
-    check_buffers(made, extents, levels, values)
-    fill = as_fill_value(fill_value, values.dtype)
-    kept = tuple(dict(buffers) for buffers in levels)
-    return SparseArray._from_trusted(made, extents, kept, values, fill)
+    kept = tuple(_plain_level(number, level) for number, level in enumerate(levels))
+    flat = plain("values", values)
+    check_buffers(made, extents, kept, flat)
+    fill = as_fill_value(fill_value, flat.dtype)
+    return SparseArray._from_trusted(made, extents, kept, flat, fill)
+
+
+def _plain_level(number: int, buffers: Any) -> dict[str, IntArray]:
+    """Return a level's buffers, whatever they are, in a dictionary of our own."""
+    if not isinstance(buffers, Mapping):
+        raise InvalidBufferError(
+            f"levels[{number}]: expected a mapping of buffers, "
+            f"got {type(buffers).__name__}"
+        )
+    return {
+        role: plain(f"levels[{number}][{role!r}]", buffer)
+        for role, buffer in buffers.items()
+    }
 
 
 def from_dense(
@@ -260,7 +281,7 @@ def convert_format(array: SparseArray, format: Format) -> SparseArray:
         return _wrap(compiled, array.fill_value)
     if array.format.is_dense and format.is_dense:
         order = array.format.dimension_order
-        stored = array.values.reshape([array.shape[d] for d in order])
+        stored = in_shape(array.values, [array.shape[d] for d in order])
         elements = stored.transpose(np.argsort(order))
         return from_dense(elements, format, None, array.fill_value)
     coords, values = unpack_coordinates(
@@ -306,6 +327,12 @@ def cast_values(
 
 def _as_array(argument: str, obj: npt.ArrayLike) -> npt.NDArray[Any]:
     """Return a NumPy array of whatever shape and dtype the object has."""
+    subclass = isinstance(obj, np.ndarray) and type(obj) is not np.ndarray
+    if subclass and np.ma.is_masked(obj):
+        raise UnsupportedError(
+            f"{argument}: expected no masked elements, got some (filled() gives them "
+            "values)"
+        )
     try:
         return np.asarray(obj)
     except ValueError:

@@ -1,6 +1,7 @@
 """Checks of raw index buffers that level types share."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -11,15 +12,62 @@ from sparray.formats.level import IntArray, Level
 
 __all__ = [
     "INDEX_DTYPES",
+    "check_apart",
     "check_coordinates",
     "check_flat",
     "check_index_buffer",
     "check_pos",
+    "plain",
     "take_buffers",
 ]
 
 INDEX_DTYPES = (np.dtype(np.int32), np.dtype(np.int64))
 """What ``pos`` and ``crd`` may be; a level may give others to buffers of its own."""
+
+
+def plain(name: str, buffer: Any) -> Any:
+    """Return the array whose elements a kernel will read; no other object changes.
+
+    What a subclass of NumPy's array compares as may be something else.
+
+    Raises
+    ------
+    InvalidBufferError
+        If some of its elements are masked: there is no place for the mask.
+    """
+    if not isinstance(buffer, np.ndarray) or type(buffer) is np.ndarray:
+        return buffer
+    if np.ma.is_masked(buffer):
+        raise InvalidBufferError(f"{name}: expected no masked elements, got some")
+    return buffer.view(np.ndarray)
+
+
+def check_apart(
+    levels: Iterable[Mapping[str, IntArray]], values: npt.NDArray[Any]
+) -> None:
+    """Check that no two flat buffers share memory: values may be written to.
+
+    Raises
+    ------
+    InvalidBufferError
+        If two do; the message names them.
+    """
+    named = [
+        (f"levels[{number}][{role!r}]", buffer)
+        for number, buffers in enumerate(levels)
+        for role, buffer in buffers.items()
+    ]
+    places = sorted(
+        (buffer.__array_interface__["data"][0], buffer.nbytes, name)
+        for name, buffer in [*named, ("values", values)]
+        if buffer.nbytes
+    )
+    for (begin, n_bytes, name), (following, _, other) in pairwise(places):
+        if following < begin + n_bytes:
+            raise InvalidBufferError(
+                "expected buffers that share no memory, got "
+                f"{name} and {other} that overlap (copy one of them)"
+            )
 
 
 def take_buffers(level: Level, buffers: Mapping[str, IntArray]) -> tuple[IntArray, ...]:

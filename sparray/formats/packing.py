@@ -18,7 +18,12 @@ from sparray.errors import (
     KernelMemoryError,
     PatternError,
 )
-from sparray.formats.buffers import INDEX_DTYPES, check_flat
+from sparray.formats.buffers import (
+    INDEX_DTYPES,
+    check_apart,
+    check_flat,
+    take_buffers,
+)
 from sparray.formats.coordinates import as_dtype, differs, equal_neighbours, sort_order
 from sparray.formats.format import Format
 from sparray.formats.level import (
@@ -339,9 +344,14 @@ def check_buffers(
         )
     if format.batch_ndim:
         check_flat("values", values)
+        for level, buffers in zip(
+            format.levels, levels[: format.batch_ndim], strict=False
+        ):
+            take_buffers(level, buffers)
         joined = join_slices(format, shape, levels, values)
         _check_one_width(format, levels)
         check_buffers(joined.format, shape, joined.levels, joined.values)
+        check_apart(levels, values)
         return
     extents = format.level_extents(shape)
     n_positions = 1
@@ -369,6 +379,7 @@ def check_buffers(
     _check_one_width(format, levels)
     check_flat("values", values, n_positions)
     as_dtype(values.dtype, "values")
+    check_apart(levels, values)
 
 
 def _pack_level(

@@ -153,5 +153,8 @@ class Padded(PositionIterable, Slotted):
 
 def _used(count: IntArray, width: int) -> npt.NDArray[np.bool_]:
     """Mark the slots that have a coordinate."""
+    if len(count) == 0:
+        # Whatever the width is.
+        return np.zeros(0, dtype=np.bool_)
     used: npt.NDArray[np.bool_] = np.arange(width) < count[:, np.newaxis]
     return used.reshape(-1)

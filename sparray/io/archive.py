@@ -173,8 +173,11 @@ class Archive:
             )
         array = self._read(name)
         with refusing(self.path, f"a text in array {name!r}"):
-            text = array.tobytes() if is_bytes else array.reshape(-1)[0]
-            return text.decode("utf-8") if isinstance(text, bytes) else str(text)
+            if dtype.kind == "U":
+                # NumPy makes strings of whatever bits there are.
+                code = "utf-32-le" if array.dtype.str[0] == "<" else "utf-32-be"
+                return array.tobytes().decode(code).rstrip("\0")
+            return (array.tobytes() if is_bytes else bytes(array.item())).decode()
 
     def _read(self, name: str) -> npt.NDArray[Any]:
         info = self._member(name)

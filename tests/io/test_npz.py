@@ -315,6 +315,17 @@ def bomb(path, n_bytes, header_length=None):
                 file.write(bytes(2**20))
 
 
+def test_a_text_of_numbers_that_are_no_characters_is_refused(tmp_path):
+    """NumPy makes a string of them that Python cannot read."""
+    path = tmp_path / "A.npz"
+    for bits in (0x110000, 0xFFFFFFFF, 0xD800):
+        text = np.array([ord("{"), bits, ord("}")], dtype="u4").view("U3")
+        np.savez(path, sparray=text)
+        for read in (sp.load, describe):
+            with pytest.raises(FileFormatError, match="expected a text"):
+                read(path)
+
+
 def test_a_zip_bomb_is_refused_before_it_is_read(tmp_path):
     path = tmp_path / "A.npz"
     bomb(path, 2**29)
