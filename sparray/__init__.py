@@ -47,6 +47,8 @@ _NAMES = {
     "sparray.functions.indexing.diagonals": "diag diagonal diags",
     "sparray.functions.indexing.take": "take",
     "sparray.functions.infer_format": "infer_format",
+    "sparray.functions.linear_algebra.norms": "matrix_transpose",
+    "sparray.functions.linear_algebra.products": "kron matmul tensordot vecdot",
     "sparray.functions.precompile": "precompile Precompiled",
     "sparray.functions.ranges": "arange linspace",
     "sparray.functions.schedule": "Schedule schedule",
@@ -61,7 +63,7 @@ _NAMES = {
 }
 
 # Subpackages that are names too.
-_PACKAGES = ("io",)
+_PACKAGES = ("io", "linalg")
 
 # What a module calls a name otherwise than users do.
 _INNER_NAMES = {"sum": "sum_over"}

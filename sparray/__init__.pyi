@@ -18,6 +18,7 @@ from numpy import uint32 as uint32
 from numpy import uint64 as uint64
 
 from sparray import io as io
+from sparray import linalg as linalg
 from sparray._kernels.memory import release_memory as release_memory
 from sparray._kernels.threads import num_threads as num_threads
 from sparray._kernels.threads import set_num_threads as set_num_threads
@@ -131,6 +132,11 @@ from sparray.functions.indexing.diagonals import diagonal as diagonal
 from sparray.functions.indexing.diagonals import diags as diags
 from sparray.functions.indexing.take import take as take
 from sparray.functions.infer_format import infer_format as infer_format
+from sparray.functions.linear_algebra.norms import matrix_transpose as matrix_transpose
+from sparray.functions.linear_algebra.products import kron as kron
+from sparray.functions.linear_algebra.products import matmul as matmul
+from sparray.functions.linear_algebra.products import tensordot as tensordot
+from sparray.functions.linear_algebra.products import vecdot as vecdot
 from sparray.functions.namespace_info import (
     array_namespace_info as __array_namespace_info__,
 )

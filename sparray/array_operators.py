@@ -346,6 +346,10 @@ def _matmul(left: Any, right: Any) -> Any:
     a, b = _as_operand(left), _as_operand(right)
     if a is None or b is None:
         return NotImplemented
+    if len(a.shape) > 2 or len(b.shape) > 2:
+        from sparray.functions.linear_algebra.products import matmul  # of stacks
+
+        return matmul(a, b)
     return _wrap(_matmul_expression(len(a.shape), len(b.shape)), [a, b])
 
 

@@ -111,6 +111,26 @@ class ArrayProtocols:
         """Return DLPack's number of the CPU."""
         return 1, 0
 
+    def matvec(self, x: Any) -> Any:
+        """Return ``A @ x`` of a dense vector: SciPy's solvers call it."""
+        return cast(Any, self) @ np.ravel(x)
+
+    def rmatvec(self, x: Any) -> Any:
+        """Return ``A.conj().T @ x`` of a dense vector: SciPy's solvers call it."""
+        return self.rmatmat(np.ravel(x))
+
+    def matmat(self, x: Any) -> Any:
+        """Return ``A @ x`` of a dense matrix: SciPy's solvers call it."""
+        return cast(Any, self) @ np.asarray(x)
+
+    def rmatmat(self, x: Any) -> Any:
+        """Return ``A.conj().T @ x`` of a dense matrix: SciPy's solvers call it."""
+        # Conjugating what is dense leaves the buffers of the matrix shared.
+        array, given = cast(Any, self), np.asarray(x)
+        if array.dtype.kind != "c":
+            return array.T @ given
+        return np.conj(array.T @ np.conj(given))
+
     def __bool__(self) -> bool:
         array = cast("SparseArray", self)
         if array.size != 1:

@@ -1,5 +1,7 @@
 """Exception classes: each is a `SparrayError` and also the built-in a user expects."""
 
+from numpy.linalg import LinAlgError
+
 __all__ = [
     "CoordinateError",
     "DTypeError",
@@ -17,6 +19,7 @@ __all__ = [
     "ScoreError",
     "SettingError",
     "ShapeError",
+    "SingularMatrixError",
     "SparrayError",
     "SparrayWarning",
     "TraceError",
@@ -83,6 +86,10 @@ class ScheduleError(SparrayError, ValueError):
 
 class ScoreError(SparrayError, ValueError):
     """A sparsifier cannot choose: wrong parameters, or scores that do not compare."""
+
+
+class SingularMatrixError(SparrayError, LinAlgError):
+    """A matrix has no inverse, so that a system of equations has not one solution."""
 
 
 class SettingError(SparrayError, ValueError):

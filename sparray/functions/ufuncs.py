@@ -124,36 +124,34 @@ def _is_ours(operand: Any) -> bool:
 
 _UNSUPPORTED = {
     "at": (
-        "expected a dense array to change, got a sparse one, whose pattern never "
-        "changes: from_coords(..., duplicates='sum') adds up repeated coordinates"
+        "expected a dense array to change, got a sparse one: A[index] = A[index] + b "
+        "changes it, and from_coords(..., duplicates='sum') adds up what is repeated"
     ),
     "reduceat": "expected one of call, reduce, accumulate and outer",
 }
 
 
 def _written(ufunc: np.ufunc, result: Any, outs: Sequence[Any]) -> Any:
-    """Write results to what ``out`` names: dense arrays, as ``x += A`` does."""
+    """Write results to the arrays that ``out`` names, as ``x += A`` does."""
     results = result if isinstance(result, tuple) else (result,)
     made = []
     for one, out in zip(results, outs, strict=True):
         if out is None:
             made.append(one)
             continue
-        if not isinstance(out, np.ndarray):
-            raise UnsupportedError(
-                f"{ufunc.__name__}: expected a dense array to write to, got a sparse "
-                "one, whose pattern never changes"
-            )
-        dense = one.todense() if isinstance(one, SparseArray) else one
-        if np.shape(dense) != out.shape:
+        if np.shape(one) != out.shape:
             raise ShapeError(
-                f"{ufunc.__name__}: expected an array of shape {np.shape(dense)} to "
+                f"{ufunc.__name__}: expected an array of shape {np.shape(one)} to "
                 f"write to, got one of shape {out.shape}"
             )
-        try:
-            np.copyto(out, dense, casting="same_kind")
-        except TypeError as error:
-            raise DTypeError(f"{ufunc.__name__}: out: {error}") from None
+        if not np.can_cast(one.dtype, out.dtype, "same_kind"):
+            raise DTypeError(
+                f"{ufunc.__name__}: expected an array to write to that {one.dtype} can "
+                f"be cast to, got {out.dtype}"
+            )
+        if isinstance(out, np.ndarray) and isinstance(one, SparseArray):
+            one = one.todense()
+        out[...] = one
         made.append(out)
     return made[0] if len(made) == 1 else tuple(made)
 

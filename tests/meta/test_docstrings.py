@@ -17,7 +17,8 @@ except ImportError:
 else:
     torch_names = [f"sparray.torch.{name}" for name in sparray.torch.__all__]
 
-NAMES = [f"sparray.{name}" for name in sparray.__all__] + torch_names
+linalg_names = [f"sparray.linalg.{name}" for name in sparray.linalg.__all__]
+NAMES = [f"sparray.{name}" for name in sparray.__all__] + linalg_names + torch_names
 
 # Sections in order; parameters as in the signature, with descriptions; what is returned
 # is described; there is a summary, and it ends in a period.

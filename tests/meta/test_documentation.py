@@ -116,6 +116,12 @@ def test_public_names_are_in_the_reference(name):
     assert re.search(rf"^   {name}$", page("api/index.md"), re.MULTILINE)
 
 
+@pytest.mark.parametrize("name", sparray.linalg.__all__)
+def test_public_names_of_linear_algebra_are_in_the_reference(name):
+    section = page("api/index.md").partition(".. currentmodule:: sparray.linalg")[2]
+    assert re.search(rf"^   {name}$", section.partition("```")[0], re.MULTILINE)
+
+
 def test_public_names_of_torch_are_in_the_reference():
     torch = pytest.importorskip("sparray.torch", exc_type=ImportError)
     functions = [name for name in torch.__all__ if name != "operators"]

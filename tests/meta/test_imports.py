@@ -40,6 +40,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "sparray.convert",
     ),
     ("sparray.functions", "sparray.tracing", "sparray.view"),
+    ("sparray.linalg",),
     ("sparray.torch", "sparray.io"),
     ("sparray", "sparray.__main__", "sparray.command_line", "sparray.demo"),
 )
@@ -48,6 +49,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
 UPWARDS: dict[tuple[str, str], str] = {
     ("sparray.sparse_array", "sparray.view"): "an array shows what views draw of it",
     ("sparray.array_methods", "sparray.functions"): "methods are functions too",
+    ("sparray.array_operators", "sparray.functions"): "products of stacks are einsums",
     ("sparray.array_protocols", "sparray.functions"): "NumPy's hooks call functions",
 }
 
