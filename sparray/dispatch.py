@@ -45,6 +45,8 @@ __all__ = [
 
 Given = Operand | npt.NDArray[Any]
 
+_NARROW = (32,)
+"""Shorter rows of a dense operand are not packed."""
 _FEW_INDICES = 8
 """Indices up to which nobody asks whether some could be one."""
 _SMALL = 2**20
@@ -204,8 +206,9 @@ def given_key(operand: Given) -> Hashable:
     """Return everything that a plan depends on of an operand."""
     if type(operand) is np.ndarray:
         # C order, Fortran order and alignment: all that decides how it is read.
-        size = count_class(operand.size)
-        return operand.dtype, operand.ndim, operand.flags.num & 0x103, size
+        size, last = count_class(operand.size), operand.shape[-1:]
+        narrow = last < _NARROW
+        return operand.dtype, operand.ndim, operand.flags.num & 0x103, size, narrow
     if isinstance(operand, np.ndarray):
         return given_key(operand.view(np.ndarray))
     return operand._key

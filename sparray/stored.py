@@ -74,7 +74,7 @@ def operand_key(
 ) -> Hashable:
     """Return what a plan for an operand depends on.
 
-    Numbers of values, and the largest extent, are classed by powers of 64, and how much
+    Numbers of values, and the largest extent, are classed by powers of 4, and how much
     the lengths of fibres differ by powers of 8, so that a plan is made for the size of
     its operands, and seldom twice.
     """
@@ -85,8 +85,8 @@ def operand_key(
 
 
 def count_class(count: int) -> int:
-    """Return the class of a number of values or of an extent: its power of 64."""
-    return count.bit_length() // 6
+    """Return the class of a number of values or of an extent: its power of 4."""
+    return count.bit_length() // 2
 
 
 @cache

@@ -278,8 +278,8 @@ class If(Stmt):
 class Parallel(Stmt):
     """``count`` independent tasks; task ``var`` may run on any thread.
 
-    Only at the top of a function. The body may declare, allocate and free; it
-    writes no variable that is declared outside.
+    Only at the top of a function, or of a `While` there. The body may declare,
+    allocate and free; it writes no variable that is declared outside.
     """
 
     var: Var

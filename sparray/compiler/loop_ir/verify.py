@@ -153,14 +153,14 @@ class _Checker:
                     self.block(body)
             case ir.While(condition, body):
                 self.condition(condition)
-                self.block(body)
+                self.block(body, top=top)
             case ir.If(condition, then, otherwise):
                 self.condition(condition)
                 self.block(then)
                 if otherwise is not None:
                     self.block(otherwise)
             case ir.Parallel(var, count, threads, body):
-                _expect(top, "a parallel loop is not at the top of its function")
+                _expect(top, "a parallel loop is inside another than `While`")
                 self.index("count", count)
                 self.index("threads", threads)
                 with self.scope():

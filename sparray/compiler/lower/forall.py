@@ -25,7 +25,7 @@ from sparray.compiler.lower.narrowing import narrowed
 from sparray.compiler.lower.prefetch import lower_prefetch
 from sparray.compiler.lower.repeat import repeated_update
 from sparray.compiler.lower.scope import Scope
-from sparray.compiler.lower.statement import lower_statement, lowers
+from sparray.compiler.lower.statement import lower_statement
 from sparray.compiler.lower.sums import use_sums
 from sparray.compiler.lower.walker import Walker, segment_end, walker
 from sparray.compiler.merge_lattice import Lattice, lattice
@@ -39,7 +39,6 @@ __all__ = [
 ]
 
 
-@lowers(Forall)
 def lower_forall(statement: Forall, scope: Scope, ctx: Context) -> None:
     """Lower ``∀index body``.
 

@@ -1,7 +1,7 @@
 """Split the outermost loop over threads, in chunks of equal stored entries."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
 from sparray.compiler import names
 from sparray.compiler.cin.effective import effective_value
@@ -31,10 +31,12 @@ from sparray.compiler.lower.context import Context, extent_of
 from sparray.compiler.lower.forall import (
     length_of,
     loop_walkers,
+    lower_forall,
     lower_positions,
     lower_range,
 )
 from sparray.compiler.lower.scope import Scope
+from sparray.compiler.lower.statement import lowers
 from sparray.compiler.lower.walker import Walker, walker
 from sparray.compiler.lower.workspaces import allocate, release
 from sparray.compiler.schedule.assemble import Assembly
@@ -92,10 +94,24 @@ def task(scope: Scope, ctx: Context, lists: Iterator[Where]) -> Iterator[Scope]:
     release(ctx)
 
 
+@lowers(Forall)
+def lower_loop(statement: Forall, scope: Scope, ctx: Context) -> None:
+    """Lower a loop inside of a task, or one on threads after what it reads is packed.
+
+    The latter's tasks have no workspaces in memory of their own.
+    """
+    if statement.parallel:
+        lower_parallel(statement, scope, ctx, None)
+    else:
+        lower_forall(statement, scope, ctx)
+
+
 def lower_parallel(
-    statement: Forall, scope: Scope, ctx: Context, lists: list[Where]
+    statement: Forall, scope: Scope, ctx: Context, lists: list[Where] | None
 ) -> None:
     """Emit a parallel loop over chunks, each a part of the statement's range.
+
+    ``lists`` are the workspaces of a task; None where the loop is in a task itself.
 
     **Rewrite**: ``∀i[parallel] body`` → ``parallel for t in range(chunks): ∀i in
     chunk t: body``. Where the body walks the level below a dense ``i``, chunks hold
@@ -114,12 +130,16 @@ def lower_parallel(
     else:
         total = length_of(statement)
     driver = None if walked else _entries_below(statement, ctx)
-    threads, chunks = team(total, _work(statement, total, driver, ctx), ctx)
+    work = _work(statement, total, driver, ctx)
+    if scope.tile is not None:
+        work = mul(work, literal(scope.tile.size))
+    threads, chunks = team(total, work, ctx)
     if statement.chunks == "rows" or statement.fused:
         driver = None
     with b.parallel("t", chunks, threads) as t:
         ctx.chunk = t
-        with task(scope, ctx, iter(lists)) as inside:
+        own = nullcontext(scope) if lists is None else task(scope, ctx, iter(lists))
+        with own as inside:
             if walked:
                 begin, end = _positions(w, total, t, chunks, ctx)
                 lower_positions(statement, w, begin, end, inside, ctx)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from sparray.compiler.cin.nodes import Forall, Stmt
+from sparray.compiler.cin.nodes import Forall, Stmt, Tiles, Where
 from sparray.errors import ScheduleError
 
 __all__ = ["Parallelize", "CHUNKS"]
@@ -21,6 +21,9 @@ class Parallelize:
     w += t)`` → ``∀i[parallel by merge] (...)``, in chunks of equal numbers of entries
     and steps together: entries of one ``i`` may be in several chunks, whose sums are
     added in the order of the chunks, the same one in every run with as many threads.
+    Where `pack` has put copies before the loop, both run on threads, one after the
+    other: ``tiles(j: sizes) ((∀i s) where (∀k ∀jt Bp[k,jt] = B[k,j]))`` → ``tiles(j:
+    sizes) ((∀i[parallel] s) where (∀k[parallel] ∀jt Bp[k,jt] = B[k,j]))``.
 
     Attributes
     ----------
@@ -45,8 +48,22 @@ class Parallelize:
         ScheduleError
             If the index is not that of the outermost loop.
         """
-        if not isinstance(statement, Forall) or statement.index != self.index:
-            raise ScheduleError(
-                f"parallelize: expected {self.index} to be the outermost loop"
-            )
-        return replace(statement, parallel=True, chunks=self.by)
+        if isinstance(statement, Forall) and statement.index == self.index:
+            return replace(statement, parallel=True, chunks=self.by)
+        if self.by != "merge":
+            if isinstance(statement, Tiles) and _copies(statement.body):
+                return replace(statement, body=self.apply(statement.body))
+            if isinstance(statement, Where) and _copies(statement):
+                consumer = self.apply(statement.consumer)
+                producer = statement.producer
+                if isinstance(producer, Forall) and not producer.vector:
+                    producer = replace(producer, parallel=True)
+                return replace(statement, consumer=consumer, producer=producer)
+        raise ScheduleError(
+            f"parallelize: expected {self.index} to be the outermost loop"
+        )
+
+
+def _copies(statement: Stmt) -> bool:
+    """Tell whether a statement makes a panel before the loops that read it."""
+    return isinstance(statement, Where) and statement.workspace.kind == "dense"

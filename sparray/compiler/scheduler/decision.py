@@ -35,8 +35,14 @@ from sparray.compiler.scheduler.cost_model import (
     LoopEstimate,
     estimate_loops,
 )
-from sparray.compiler.scheduler.knobs import Knobs, walks_one, workspace_kinds
+from sparray.compiler.scheduler.knobs import (
+    Knobs,
+    packing_of,
+    walks_one,
+    workspace_kinds,
+)
 from sparray.compiler.scheduler.limits import check_merges
+from sparray.compiler.scheduler.packing import Packing
 from sparray.compiler.scheduler.reasons import (
     Reason,
     why_order,
@@ -181,7 +187,8 @@ def decide(
     kinds = workspace_kinds(order, choice, shape, problem)
     kind = knobs.workspace or next(iter(kinds), "")
     if kind == "registers":
-        _tile(order, shape, problem, vector_bytes, knobs, apply)
+        packed = packing_of(candidate, problem, statistics)
+        _tile(order, shape, problem, vector_bytes, knobs, packed, apply)
     elif kind == "memory":
         apply(Accumulate(), _why_accumulate(choice, problem))
     elif len(shape.terms) == 1 and not late:
@@ -294,6 +301,7 @@ def _tile(
     problem: Problem,
     vector_bytes: int,
     knobs: Knobs,
+    packed: Packing | None,
     apply: Callable[[Command, str], None],
 ) -> None:
     """Keep the sums of a tile of the innermost loop in registers."""
@@ -304,6 +312,12 @@ def _tile(
         f"{inner} is contiguous in every operand that has it: sums of a tile stay "
         "in vector registers",
     )
+    if knobs.pack and packed is not None:
+        apply(
+            Pack(packed.tensor, packed.index, packed.dtype),
+            f"each element of {packed.tensor} is read about {packed.reads:.0f} times: "
+            "a panel as wide as a tile stays in the cache, its rows side by side",
+        )
     walked, _ = walked_at(shape.merged, gathered, problem)
     if len(walked) != 1:
         return

@@ -10,12 +10,14 @@ from sparray.compiler.scheduler.assembly import Choice, walked_at
 from sparray.compiler.scheduler.candidates import Candidate
 from sparray.compiler.scheduler.cost_model import COSTS
 from sparray.compiler.scheduler.loop_order import first_reduction
+from sparray.compiler.scheduler.packing import Packing, packing
 from sparray.compiler.scheduler.shape import (
     Shape,
     late_indices,
     parallel_index,
     shape_of,
 )
+from sparray.compiler.scheduler.statistics import Statistics
 from sparray.compiler.scheduler.tiling import (
     PREFETCH_DISTANCE,
     SUMS,
@@ -24,7 +26,15 @@ from sparray.compiler.scheduler.tiling import (
     can_tile,
 )
 
-__all__ = ["Knobs", "knob_factor", "knob_settings", "walks_one", "workspace_kinds"]
+__all__ = [
+    "Knobs",
+    "best_knobs",
+    "knob_factor",
+    "knob_settings",
+    "packing_of",
+    "walks_one",
+    "workspace_kinds",
+]
 
 _NEAR = 1.02
 """Factor of a setting about which the cost model knows only that it is not the usual
@@ -50,6 +60,8 @@ class Knobs:
         Whether a sum along contiguous memory runs in vector instructions.
     parallel : bool
         Whether the outermost loop runs on several threads where it may.
+    pack : bool
+        Whether a panel of the dense operand whose rows are gathered is packed.
     """
 
     workspace: str = ""
@@ -58,6 +70,7 @@ class Knobs:
     sums: int = SUMS
     vector: bool = True
     parallel: bool = True
+    pack: bool = False
 
     def __str__(self) -> str:
         """Return the settings that are not the usual ones: ``sums 8, one thread``."""
@@ -73,6 +86,8 @@ class Knobs:
             said.append("no vectors")
         if not self.parallel:
             said.append("one thread")
+        if self.pack:
+            said.append("packed")
         return ", ".join(said)
 
 
@@ -114,16 +129,51 @@ def walks_one(index: str, shape: Shape, problem: Problem) -> bool:
 
 
 def knob_settings(
-    candidate: Candidate, problem: Problem, vector_bytes: int
-) -> Iterator[Knobs]:
-    """Yield every setting with a schedule of its own, the usual one first."""
+    candidate: Candidate, problem: Problem, statistics: Statistics, vector_bytes: int
+) -> Iterator[tuple[Knobs, float]]:
+    """Yield every setting with a schedule of its own, and the kernel's cost with it.
+
+    The usual one comes first.
+    """
     shape = shape_of(problem)
     order, choice = candidate.order, candidate.choice
     threads = parallel_index(order, shape, choice, problem) is not None
+    packed = packing_of(candidate, problem, statistics)
     for knobs in _loop_settings(order, choice, shape, problem, vector_bytes):
-        yield knobs
-        if threads:
-            yield replace(knobs, parallel=False)
+        made = [(knobs, candidate.cost)]
+        if packed is not None and knobs.workspace == "":
+            made.append((replace(knobs, pack=True), _packed_cost(candidate, packed)))
+        for setting, cost in made:
+            yield setting, cost * knob_factor(setting)
+            if threads:
+                alone = replace(setting, parallel=False)
+                yield alone, cost * knob_factor(alone)
+
+
+def packing_of(
+    candidate: Candidate, problem: Problem, statistics: Statistics
+) -> Packing | None:
+    """Return what a candidate's kernel may pack, with the usual workspace."""
+    shape, order = shape_of(problem), candidate.order
+    kinds = workspace_kinds(order, candidate.choice, shape, problem)
+    if kinds[:1] != ("registers",):
+        return None
+    return packing(order, shape, problem, statistics, TILE_BYTES)
+
+
+def best_knobs(
+    candidate: Candidate, problem: Problem, statistics: Statistics
+) -> tuple[Knobs, float]:
+    """Return the settings that the scheduler takes, and the kernel's cost with them."""
+    packed = packing_of(candidate, problem, statistics)
+    if packed is None or packed.saving <= 0:
+        return Knobs(), candidate.cost
+    return Knobs(pack=True), _packed_cost(candidate, packed)
+
+
+def _packed_cost(candidate: Candidate, packed: Packing) -> float:
+    """Return what a packed kernel costs: never less than a tenth of the other."""
+    return max(0.1 * candidate.cost, candidate.cost - packed.saving)
 
 
 def _loop_settings(

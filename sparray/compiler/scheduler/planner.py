@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import count
 from math import prod
 
@@ -32,7 +33,7 @@ from sparray.compiler.scheduler.contraction import (
 )
 from sparray.compiler.scheduler.conversions import conversion, conversion_statistics
 from sparray.compiler.scheduler.decision import Reason, decide_widely
-from sparray.compiler.scheduler.knobs import Knobs
+from sparray.compiler.scheduler.knobs import Knobs, best_knobs
 from sparray.compiler.scheduler.options import Option, options, result_entries
 from sparray.compiler.scheduler.output_format import infer_format
 from sparray.compiler.scheduler.statistics import Statistics
@@ -110,7 +111,7 @@ def compute(planner: Planner, problem: Problem, result: str) -> None:
     """Append the cheapest steps that compute a problem under a name."""
     best: Planner | None = None
     found = tuple(options(problem, planner.statistics, direct_only=planner.direct_only))
-    option = min(found, key=lambda option: option.cost, default=None)
+    option = min(found, key=partial(_cost_of, planner), default=None)
     if option is not None:
         best = planner.branch()
         _append(best, problem, option, result)
@@ -130,6 +131,13 @@ def compute(planner: Planner, problem: Problem, result: str) -> None:
     cost = None if split is None else split.cost - planner.cost
     planner.take(best)
     planner.weighed.append(Weighed(result, problem, found, cost, option, pairs_cost))
+
+
+def _cost_of(planner: Planner, option: Option) -> float:
+    """Return the cost of an option, its kernel in the best settings that are known."""
+    candidate, statistics = option.candidate, planner.statistics
+    _, cost = best_knobs(candidate, option.problem, statistics)
+    return option.cost - candidate.cost + cost
 
 
 def compute_alone(planner: Planner, problem: Problem, result: str) -> None:
@@ -341,14 +349,16 @@ def _append(
         )
         old = problem.specs[name]
         arrays[name] = converted(planner, planner.bindings[name], old, spec)
-    planner.cost += option.cost
+    planner.cost += _cost_of(planner, option)
     wanted, final = option.problem.output, option.final
     decision = decide_widely(
         option.problem,
         option.candidate,
         planner.statistics,
         planner.vector_bytes,
-        Knobs() if knobs is None else knobs,
+        best_knobs(option.candidate, option.problem, planner.statistics)[0]
+        if knobs is None
+        else knobs,
     )
     if final is None and decision.problem.output != wanted:
         final = wanted

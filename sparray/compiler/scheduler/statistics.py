@@ -31,12 +31,15 @@ class Statistics:
         By an index and two operands: the pairs of their entries that have the same
         value of it, in units of what there would be if entries were spread evenly.
         1 where it is not given.
+    known : bool
+        Whether these are sizes of operands, and not assumed ones.
     """
 
     extents: Mapping[str, int]
     positions: Mapping[str, Sequence[int]]
     workspace_bytes: int = 2**63
     overlaps: Mapping[tuple[str, frozenset[str]], float] = field(default_factory=dict)
+    known: bool = True
 
     def extent(self, index: str) -> float:
         """Return the number of values of an index, or of a part of one."""
@@ -73,7 +76,7 @@ def assumed_statistics(problem: Problem) -> Statistics:
         access.tensor: _assumed_positions(problem.specs[access.tensor])
         for access in found
     }
-    return Statistics(extents, positions)
+    return Statistics(extents, positions, known=False)
 
 
 def assumed_sizes(spec: TensorSpec) -> tuple[tuple[int, ...], tuple[int, ...]]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from sparray.compiler.problem import Problem
 from sparray.compiler.scheduler.candidates import candidates
-from sparray.compiler.scheduler.knobs import Knobs, knob_factor, knob_settings
+from sparray.compiler.scheduler.knobs import Knobs, knob_settings
 from sparray.compiler.scheduler.options import Option, options
 from sparray.compiler.scheduler.statistics import Statistics
 
@@ -70,6 +70,7 @@ def kernel_ways(
     )
     for option in found:
         around = option.cost - option.candidate.cost
-        for knobs in knob_settings(option.candidate, option.problem, vector_bytes):
-            cost = around + option.candidate.cost * knob_factor(knobs)
-            yield Way(option, knobs, cost)
+        for knobs, cost in knob_settings(
+            option.candidate, option.problem, statistics, vector_bytes
+        ):
+            yield Way(option, knobs, around + cost)

@@ -5,7 +5,7 @@ of each parallel loop, and an entry point that Python calls with addresses.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sparray.compiler.codegen.cython.expressions import expression, index_of
 from sparray.compiler.codegen.cython.names import checked_name, comment_line
@@ -178,10 +178,21 @@ def _list_lines(items: Sequence[str], indent: str) -> str:
 
 def _workspaces(body: ir.Block, support: Support) -> dict[str, str]:
     """Return the buffers that a function allocates itself, not in a parallel task."""
-    own = [s for s in body.statements if not isinstance(s, ir.Parallel)]
-    nodes = walk(ir.Block(tuple(own)))
     return {
         checked_name(n.buffer.name): support.scalar(n.buffer.dtype)
-        for n in nodes
+        for n in walk(_without_tasks(body))
         if isinstance(n, ir.Allocate)
     }
+
+
+def _without_tasks(body: ir.Block) -> ir.Block:
+    """Return a function's statements without the parallel loops in them."""
+    kept: list[ir.Stmt] = []
+    for each in body.statements:
+        if isinstance(each, ir.Block):
+            kept.append(_without_tasks(each))
+        elif isinstance(each, ir.While):
+            kept.append(replace(each, body=_without_tasks(each.body)))
+        elif not isinstance(each, ir.Parallel):
+            kept.append(each)
+    return ir.Block(tuple(kept))
