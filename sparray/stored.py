@@ -74,9 +74,9 @@ def operand_key(
 ) -> Hashable:
     """Return what a plan for an operand depends on.
 
-    Numbers of values, and the largest extent, are classed by powers of 4, and how much
-    the lengths of fibres differ by powers of 8, so that a plan is made for the size of
-    its operands, and seldom twice.
+    Numbers of values, and the largest extent, are classed by `count_class`, and how
+    much the lengths of fibres differ by powers of 8, so that a plan is made for the
+    size of its operands, and seldom twice.
     """
     size, extent = count_class(n_values), count_class(max(shape, default=0))
     # As bytes NaN is equal to itself, which it is not as a number.
@@ -85,8 +85,16 @@ def operand_key(
 
 
 def count_class(count: int) -> int:
-    """Return the class of a number of values or of an extent: its power of 4."""
-    return count.bit_length() // 2
+    """Return the class of a number of values or of an extent.
+
+    That is its power of 64 up to 4096, where little depends on it; its power of 4
+    beyond.
+    """
+    bits = count.bit_length()
+    return bits // 6 if bits <= _SMALL_BITS else bits // 2
+
+
+_SMALL_BITS = 12
 
 
 @cache

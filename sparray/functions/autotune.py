@@ -169,7 +169,7 @@ def autotune(
     Notes
     -----
     The winner is kept on disk beside the compiled kernels, for the same expression,
-    formats, dtypes, options and classes of sizes (powers of 64, as plans are kept), on
+    formats, dtypes, options and classes of sizes (powers of 4, as plans are kept), on
     this CPU with this number of threads. Every process uses it when it next plans such
     a problem; a warm call is not slower. It is forgotten when sparray's compiler
     changes. ``python -m sparray cache tuned`` lists what is known.

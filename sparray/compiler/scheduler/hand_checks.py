@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sparray.compiler import names
-from sparray.compiler.cin.nodes import Stmt
+from sparray.compiler.cin.nodes import Forall, Stmt
 from sparray.compiler.index_notation.simplify import accesses
 from sparray.compiler.levels import level_index
 from sparray.compiler.loop_ir.operators import operator
@@ -119,6 +119,9 @@ class HandChecks:
         if index != self.order[0]:
             outermost = self.names.index(self.order[0])
             return f"{outermost}, the outermost loop, got {name}"
+        packed_outside = not isinstance(statement, Forall)
+        if packed_outside and self.choice.way is not Assembly.INSERT:
+            return "a dense result, or nothing packed outside of the parallel loop"
         possible = parallel_index(self.order, self.shape, self.choice, self.problem)
         if possible != index:
             return (

@@ -174,11 +174,11 @@ BROKEN = {
     "if condition": (function(ir.If(ONE, block())), "condition is float64"),
     "nested parallel": (
         function(ir.If(literal(True), block(task()))),
-        "not at the top",
+        "inside another than",
     ),
     "parallel in parallel": (
         function(ir.Parallel(ir.Var("t"), N, THREADS, block(task()))),
-        "not at the top",
+        "inside another than",
     ),
     "parallel writes outside": (
         function(ir.Declare(S, ONE), task(ir.Assign(S, ONE))),

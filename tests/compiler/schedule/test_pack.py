@@ -103,6 +103,8 @@ SCHEDULES = [
     "split(j, 8).reorder(j_out i k j_in).pack(B, i).vectorize(j_in)",
     "reorder(i j k).pack(B, i)",
     "reorder(i j k).pack(B, j)",
+    "reorder(i k j).tile(j, 16 4 1).pack(B, i).prefetch(k, 8).parallelize(i)",
+    "reorder(i k j).tile(j, 8).pack(B, i).unroll(k, 4).parallelize(i, rows)",
     "reorder(i k j).accumulate().pack(B, i).parallelize(i)",
 ]
 A = sp.array(RNG.integers(-3, 4, (9, 6)) * (RNG.random((9, 6)) < 0.4), format="csr")
@@ -115,7 +117,7 @@ def question(schedule, dtype, columns, order="C"):
 
 
 @pytest.mark.parametrize("columns", [0, 1, 7, 8, 9, 37])
-@pytest.mark.parametrize("schedule", SCHEDULES[:5])
+@pytest.mark.parametrize("schedule", SCHEDULES)
 def test_every_stage(schedule, columns):
     check_stages(question(schedule, "float32", columns))
 
@@ -148,6 +150,14 @@ def test_compiled():
     check_dispatch(question(SCHEDULES[1], "float64", 37))
 
 
+def test_panels_are_packed_and_read_on_threads():
+    rng = np.random.default_rng(1)
+    many = sp.array(rng.random((400, 900)) * (rng.random((400, 900)) < 0.3), "csr")
+    b = rng.random((900, 150))
+    found = sp.compute(PRODUCT, A=many, B=b, schedule=sp.schedule(SCHEDULES[5]))
+    np.testing.assert_allclose(found, many.todense() @ b, rtol=1e-12)
+
+
 def test_panels_are_for_dense_operands():
     with pytest.raises(ScheduleError, match="pack: expected a dense operand"):
         check_stages(question("pack(A, i)", "float64", 3))
@@ -155,6 +165,17 @@ def test_panels_are_for_dense_operands():
         check_stages(question("pack(C, i)", "float64", 3))
 
 
-def test_the_panel_may_not_stand_around_the_parallel_loop():
-    with pytest.raises(ScheduleError, match="i to be the outermost loop"):
-        check_stages(question(SCHEDULES[5], "float64", 3))
+def test_the_panel_may_not_stand_around_a_loop_that_is_split_by_merge_path():
+    asked = SCHEDULES[5].replace("parallelize(i)", "parallelize(i, merge)")
+    with pytest.raises(ScheduleError, match="to split rows"):
+        check_stages(question(asked, "float64", 3))
+
+
+def test_the_panel_may_not_stand_around_the_parallel_loop_of_a_sparse_result():
+    m = sp.array(RNG.random((9, 7)) < 0.3, format="csr", dtype="float64")
+    by_hand = sp.schedule("reorder(i j k).pack(C, i).parallelize(i)")
+    asked = Question(
+        "ij,ik,jk->ij", (m, RNG.random((9, 4)), RNG.random((7, 4))), schedule=by_hand
+    )
+    with pytest.raises(ScheduleError, match="expected a dense result"):
+        check_stages(asked)

@@ -57,6 +57,37 @@ def test_products_with_a_dense_matrix_are_tiled():
     assert schedule.endswith("parallelize(i).assemble(insert)")
 
 
+def weights(rows, columns, stored):
+    rng = np.random.default_rng(0)
+    kept = rng.random((rows, columns)) < stored
+    return sp.array((kept * 1.0).astype("float32"), format="csr")
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "stored", "n", "packs"),
+    [
+        (768, 3072, 0.2, 128, True),
+        (512, 512, 0.2, 64, True),
+        (512, 512, 0.2, 16, False),
+        (512, 512, 0.2, 1, False),
+        (256, 2048, 0.02, 128, False),
+        (64, 20_000, 0.01, 128, False),
+    ],
+    ids=["far", "near", "narrow", "one column", "read too seldom", "panel too large"],
+)
+def test_a_panel_is_packed_where_that_pays(rows, columns, stored, n, packs):
+    b = np.ones((columns, n), "float32")
+    (schedule,) = schedules("ij,jk->ik", weights(rows, columns, stored), b)
+    assert (".pack(B, i)" in schedule) == packs
+    if packs:
+        assert schedule.endswith("parallelize(i).assemble(insert)")
+
+
+def test_nothing_is_packed_for_sizes_that_are_assumed():
+    kernel = sp.compile("C[i,j] = A[i,k] * B[k,j]", A="csr", dtype="float32")
+    assert "pack" not in kernel.schedule
+
+
 def test_a_product_of_csr_arrays_is_gustavsons():
     assert schedules("ij,jk->ik", CSR, CSR) == [
         "reorder(i k j).parallelize(i).assemble(append)"
