@@ -26,6 +26,7 @@ _NAMES = {
     "sparray.formats.format": "Format",
     "sparray.functions.alike": "empty_like full_like ones_like zeros_like",
     "sparray.functions.autotune": "autotune ProgramTuning Tuning",
+    "sparray.functions.closeness": "allclose array_equal isclose",
     "sparray.functions.compile": "compile Kernel",
     "sparray.functions.creation": "asarray empty eye from_dlpack full ones zeros",
     "sparray.functions.data_types": (

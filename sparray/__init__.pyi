@@ -38,6 +38,9 @@ from sparray.functions.alike import zeros_like as zeros_like
 from sparray.functions.autotune import ProgramTuning as ProgramTuning
 from sparray.functions.autotune import Tuning as Tuning
 from sparray.functions.autotune import autotune as autotune
+from sparray.functions.closeness import allclose as allclose
+from sparray.functions.closeness import array_equal as array_equal
+from sparray.functions.closeness import isclose as isclose
 from sparray.functions.compile import Kernel as Kernel
 from sparray.functions.compile import compile as compile
 from sparray.functions.creation import asarray as asarray

@@ -1,6 +1,7 @@
 """What other libraries ask of an array: the array API's attributes, NumPy's hooks."""
 
 import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -72,6 +73,17 @@ class ArrayProtocols:
         from sparray.functions.ufuncs import apply_ufunc  # they make SparseArrays
 
         return apply_ufunc(ufunc, method, inputs, options)
+
+    def __array_function__(
+        self,
+        function: Callable[..., Any],
+        types: Iterable[type],
+        args: Sequence[Any],
+        options: Mapping[str, Any],
+    ) -> Any:
+        from sparray.functions.numpy_functions import apply_function
+
+        return apply_function(function, types, args, options)
 
     def __array__(
         self, dtype: Any = None, copy: bool | None = None

@@ -13,7 +13,7 @@ from sparray.sparse_array import SparseArray
 __all__ = ["tril", "triu"]
 
 
-def tril(x: Any, /, *, k: int = 0) -> SparseArray:
+def tril(x: Any, /, k: int = 0) -> SparseArray:
     """Return what is on a diagonal and below it.
 
     Parameters
@@ -49,7 +49,7 @@ def tril(x: Any, /, *, k: int = 0) -> SparseArray:
     return _triangle("tril", x, k)
 
 
-def triu(x: Any, /, *, k: int = 0) -> SparseArray:
+def triu(x: Any, /, k: int = 0) -> SparseArray:
     """Return what is on a diagonal and above it.
 
     Parameters

@@ -39,7 +39,8 @@ def solve(x1: Any, x2: Any, /) -> Result:
     Returns
     -------
     SparseArray or ndarray
-        What times ``x1`` is ``x2``; sparse for a sparse right-hand side.
+        What times ``x1`` is ``x2``; sparse for a sparse right-hand side, unless its
+        fill value is another one than 0.
 
     Raises
     ------
@@ -77,6 +78,9 @@ def solve(x1: Any, x2: Any, /) -> Result:
             except np.linalg.LinAlgError as error:
                 raise SingularMatrixError(f"solve: {error}") from None
     factors = _factors("solve", matrix, dtype)
+    if isinstance(right, SparseArray) and right.fill_value != 0:
+        # Its elements, and those of the solution, are all numbers of their own.
+        right = right.todense()
     if isinstance(right, np.ndarray):
         return np.asarray(factors.solve(right.astype(dtype)))
     return _sparse_solution(factors, right, dtype)
