@@ -15,6 +15,7 @@ __all__ = [
     "MissingExtraError",
     "MissingNameError",
     "PatternError",
+    "PlanError",
     "ScheduleError",
     "ScoreError",
     "SettingError",
@@ -82,6 +83,10 @@ class ExpressionError(SparrayError, ValueError):
 
 class ScheduleError(SparrayError, ValueError):
     """A schedule command does not apply, or would change the result."""
+
+
+class PlanError(SparrayError, ValueError):
+    """A plan does not say clearly which parts of a model are to be sparse."""
 
 
 class ScoreError(SparrayError, ValueError):

@@ -22,6 +22,8 @@ from sparray.torch import operators
 from sparray.torch.creation import as_tensor, from_buffers, tensor
 from sparray.torch.dispatch import explain, strict
 from sparray.torch.pattern import Pattern
+from sparray.torch.plan import Sparse
+from sparray.torch.schedules import Cubic, LayerWise, OneShot, Periodic, Schedule
 from sparray.torch.sparsifiers import (
     NM,
     SET,
@@ -33,6 +35,7 @@ from sparray.torch.sparsifiers import (
     Magnitude,
     Movement,
     Needs,
+    Observed,
     PerBlock,
     RandomFraction,
     RigL,
@@ -42,10 +45,24 @@ from sparray.torch.sparsifiers import (
     Wanda,
     WholeBlocks,
 )
+from sparray.torch.sparsify import densify, densify_, sparsify, sparsify_
+from sparray.torch.summary import summary
 from sparray.torch.table import implements
 from sparray.torch.tensor import SparseTensor
 
 __all__ = [
+    "Sparse",
+    "Cubic",
+    "LayerWise",
+    "OneShot",
+    "Periodic",
+    "Schedule",
+    "densify",
+    "densify_",
+    "sparsify",
+    "sparsify_",
+    "summary",
+    "Observed",
     "NM",
     "SET",
     "Fisher",

@@ -13,7 +13,7 @@ from sparray.torch.sparsifiers.random_fraction import RandomFraction
 from sparray.torch.sparsifiers.rigl import RigL
 from sparray.torch.sparsifiers.set import SET
 from sparray.torch.sparsifiers.sparse_gpt import SparseGPT
-from sparray.torch.sparsifiers.sparsifier import Needs, Sparsifier
+from sparray.torch.sparsifiers.sparsifier import Needs, Observed, Sparsifier
 from sparray.torch.sparsifiers.threshold import Threshold
 from sparray.torch.sparsifiers.wanda import Wanda
 from sparray.torch.sparsifiers.whole_blocks import WholeBlocks
@@ -29,6 +29,7 @@ __all__ = [
     "Magnitude",
     "Movement",
     "Needs",
+    "Observed",
     "PerBlock",
     "RandomFraction",
     "RigL",

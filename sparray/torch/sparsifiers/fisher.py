@@ -1,9 +1,12 @@
 """Keep what the loss depends on, by the diagonal of the Fisher matrix."""
 
+from typing import ClassVar
+
 from torch import Tensor
 
 from sparray.torch.sparsifiers.observing import Tally, weight_and_gradient
 from sparray.torch.sparsifiers.scored import Scored
+from sparray.torch.sparsifiers.sparsifier import Observed
 
 __all__ = ["Fisher"]
 
@@ -28,6 +31,8 @@ class Fisher(Scored):
     second derivative of the loss. Source: Singh, Alistarh 2020, "WoodFisher: efficient
     second-order approximation for neural network compression" (arXiv 2004.14340).
     """
+
+    observes: ClassVar[Observed | None] = Observed.GRADIENTS
 
     def __init__(self, fraction: float) -> None:
         super().__init__(fraction)

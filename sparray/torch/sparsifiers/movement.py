@@ -1,9 +1,12 @@
 """Keep what moves away from zero."""
 
+from typing import ClassVar
+
 from torch import Tensor
 
 from sparray.torch.sparsifiers.observing import Tally, weight_and_gradient
 from sparray.torch.sparsifiers.scored import Scored
+from sparray.torch.sparsifiers.sparsifier import Observed
 
 __all__ = ["Movement"]
 
@@ -37,6 +40,8 @@ class Movement(Scored):
     >>> movement(w).to_dense().detach()
     tensor([[ 0., -2.]])
     """
+
+    observes: ClassVar[Observed | None] = Observed.GRADIENTS
 
     def __init__(self, fraction: float) -> None:
         super().__init__(fraction)

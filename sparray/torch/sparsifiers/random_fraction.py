@@ -1,27 +1,23 @@
 """Keep elements by chance."""
 
-from dataclasses import dataclass
-from typing import ClassVar
-
 import torch
 from torch import Tensor
 
-from sparray.torch.sparsifiers.selection import check_fraction, kept_of
-from sparray.torch.sparsifiers.sparsifier import Needs, Sparsifier
+from sparray.torch.sparsifiers.scored import Scored
 
 __all__ = ["RandomFraction"]
 
 
-@dataclass(frozen=True, slots=True)
-class RandomFraction(Sparsifier):
+class RandomFraction(Scored):
     """Drop a fraction of the elements, each as likely as the others.
 
-    Attributes
+    Parameters
     ----------
     fraction : float
         Of the elements, from 0 to 1.
     seed : int
-        Of the generator: the same seed keeps the same elements of a shape.
+        Of the generator: the same seed keeps the same elements of a shape, and of a
+        larger fraction some of them.
 
     Raises
     ------
@@ -29,18 +25,14 @@ class RandomFraction(Sparsifier):
         If the fraction is none.
     """
 
-    needs: ClassVar[Needs] = Needs.MATERIALIZING
+    def __init__(self, fraction: float, seed: int = 0) -> None:
+        super().__init__(fraction)
+        self.seed = seed
 
-    fraction: float
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        check_fraction("RandomFraction", self.fraction)
-
-    def keep(self, x: Tensor) -> Tensor:
-        """Return true for the elements that are drawn."""
+    def scores(self, x: Tensor) -> Tensor:
+        """Return a number for each element, in random order."""
         generator = torch.Generator().manual_seed(self.seed)
-        drawn = torch.randperm(x.numel(), generator=generator)
-        mask = torch.zeros(x.numel(), dtype=torch.bool)
-        mask[drawn[: kept_of(x.numel(), self.fraction)]] = True
-        return mask.reshape(x.shape)
+        return torch.randperm(x.numel(), generator=generator).reshape(x.shape)
+
+    def __repr__(self) -> str:
+        return f"RandomFraction({self.fraction}, seed={self.seed})"

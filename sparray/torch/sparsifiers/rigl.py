@@ -1,9 +1,12 @@
 """Grow where the gradient is largest."""
 
+from typing import ClassVar
+
 from torch import Tensor
 
 from sparray.torch.sparsifiers.observing import Tally
 from sparray.torch.sparsifiers.regrow import Regrow
+from sparray.torch.sparsifiers.sparsifier import Observed
 
 __all__ = ["RigL"]
 
@@ -36,6 +39,8 @@ class RigL(Regrow):
     (tensor([[0., 5.],
             [0., 0.]]), 2)
     """
+
+    observes: ClassVar[Observed | None] = Observed.GROWTH
 
     def __init__(self, fraction: float) -> None:
         super().__init__(fraction)

@@ -51,7 +51,7 @@ def largest(scores: Tensor, count: int) -> Tensor:
     -----
     Selection, not a sort: linear in the number of scores.
     """
-    if scores.isnan().any():
+    if scores.is_floating_point() and scores.isnan().any():
         raise ScoreError(
             "scores: expected numbers that can be ordered, got NaN; replace them by "
             "torch.nan_to_num, or drop them by masking"

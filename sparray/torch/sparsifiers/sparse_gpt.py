@@ -1,12 +1,14 @@
 """Drop weights, and let the others make up for it."""
 
+from typing import ClassVar
+
 import torch
 from torch import Tensor
 
 from sparray.errors import ScoreError, ShapeError
 from sparray.torch.sparsifiers.observing import Tally
 from sparray.torch.sparsifiers.selection import check_fraction, kept_of, largest
-from sparray.torch.sparsifiers.sparsifier import Sparsifier
+from sparray.torch.sparsifiers.sparsifier import Observed, Sparsifier
 from sparray.torch.sparsifiers.wanda import as_rows
 from sparray.torch.tensor import SparseTensor
 
@@ -40,6 +42,8 @@ class SparseGPT(Sparsifier):
     Source: Frantar, Alistarh 2023, "SparseGPT: massive language models can be
     accurately pruned in one-shot" (arXiv 2301.00774).
     """
+
+    observes: ClassVar[Observed | None] = Observed.INPUTS
 
     def __init__(
         self, fraction: float, block: int = 128, damping: float = 0.01

@@ -15,7 +15,7 @@ from sparray.torch.operators.conversions import to_format
 from sparray.torch.pattern import Pattern, as_numpy
 from sparray.torch.tensor import SparseTensor
 
-__all__ = ["Needs", "Sparsifier", "store", "stored_mask"]
+__all__ = ["Needs", "Observed", "Sparsifier", "store", "stored_mask"]
 
 
 class Needs(Enum):
@@ -28,6 +28,14 @@ class Needs(Enum):
     STREAMING = "the element alone"
     BLOCKING = "a block of elements"
     MATERIALIZING = "every element"
+
+
+class Observed(Enum):
+    """What a sparsifier is shown by its ``observe`` before it chooses."""
+
+    INPUTS = "inputs of the layer"
+    GRADIENTS = "the weight after each backward"
+    GROWTH = "the gradient of every element"
 
 
 class Sparsifier(ABC):
@@ -45,6 +53,7 @@ class Sparsifier(ABC):
     """
 
     needs: ClassVar[Needs] = Needs.MATERIALIZING
+    observes: ClassVar[Observed | None] = None
 
     @abstractmethod
     def keep(self, x: Tensor) -> Tensor:

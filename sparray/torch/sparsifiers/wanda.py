@@ -1,11 +1,14 @@
 """Keep the weights that matter for the inputs they meet."""
 
+from typing import ClassVar
+
 from torch import Tensor
 
 from sparray.errors import ShapeError
 from sparray.torch.sparsifiers.observing import Tally
 from sparray.torch.sparsifiers.scored import Scored
 from sparray.torch.sparsifiers.selection import kept_of, largest
+from sparray.torch.sparsifiers.sparsifier import Observed
 
 __all__ = ["Wanda", "as_rows"]
 
@@ -44,6 +47,8 @@ class Wanda(Scored):
     Source: Sun et al. 2023, "A simple and effective pruning approach for large language
     models" (arXiv 2306.11695).
     """
+
+    observes: ClassVar[Observed | None] = Observed.INPUTS
 
     def __init__(self, fraction: float) -> None:
         super().__init__(fraction)

@@ -1,0 +1,73 @@
+"""What else changes when a parameter becomes sparse: the optimizer's state of it."""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from sparray.torch.pattern import Pattern
+from sparray.torch.tensor import SparseTensor
+
+__all__ = ["follow", "onto", "rechoose"]
+
+
+def onto(x: Tensor, pattern: Pattern) -> SparseTensor:
+    """Return the entries of a tensor that a pattern stores; what it lacks is 0."""
+    if isinstance(x, SparseTensor):
+        if x.pattern.same_as(pattern):
+            return x
+        x = x.to_dense()
+    ones = torch.ones(pattern.n_values, dtype=x.dtype)
+    made: SparseTensor = SparseTensor(pattern, ones) * x  # type: ignore[assignment]
+    return made
+
+
+def rechoose(parameter: SparseTensor, made: SparseTensor) -> None:
+    """Give a sparse parameter another pattern and values; it stays the same object.
+
+    What holds it, modules and optimizers, need not know. Its gradient is dropped.
+    """
+    values = made.values().detach().clone()
+    values.requires_grad_(parameter.requires_grad)
+    parameter._pattern = made.pattern
+    parameter._stored = values
+    parameter._fill = made.fill_value
+
+
+def follow(
+    optimizer: torch.optim.Optimizer | None,
+    old: Tensor,
+    new: Tensor,
+    change: Callable[[Tensor], Tensor],
+) -> None:
+    """Let an optimizer step on a new parameter in place of an old one.
+
+    Parameters
+    ----------
+    optimizer : Optimizer or None
+        Whose state of the old parameter, if any, becomes that of the new one.
+    old, new : Parameter
+        They may be the same.
+    change : callable
+        Applied to each tensor of the state that has the parameter's shape.
+    """
+    if optimizer is None:
+        return
+    for group in optimizer.param_groups:
+        group["params"] = [new if p is old else p for p in group["params"]]
+    state: dict[str, Any] | None = optimizer.state.pop(old, None)
+    if state is not None:
+        optimizer.state[new] = {
+            name: change(value).detach() if _is_like(value, old) else value
+            for name, value in state.items()
+        }
+
+
+def _is_like(value: Any, parameter: Tensor) -> bool:
+    return isinstance(value, Tensor) and value.shape == parameter.shape != ()
+
+
+def as_parameter(made: Tensor, like: Tensor) -> nn.Parameter:
+    """Return a parameter outside every graph that trains if another one does."""
+    return nn.Parameter(made.detach(), requires_grad=like.requires_grad)
