@@ -92,8 +92,15 @@ class Schedule:
         return self._then("tile", _index("tile", index), " ".join(map(str, given)))
 
     def fuse(self, outer: str, inner: str) -> "Schedule":
-        """Run two counted loops, one directly inside the other, as a single one."""
+        """Run two loops, one directly inside the other, as a single one."""
         return self._then("fuse", _index("fuse", outer), _index("fuse", inner))
+
+    def pos(self, index: str, tensor: str) -> "Schedule":
+        """Run a loop, or fused loops, over the positions at which a tensor is stored.
+
+        ``split`` after it makes blocks of equal numbers of stored entries.
+        """
+        return self._then("pos", _index("pos", index), _tensor("pos", tensor))
 
     def precompute(self, part: str, before: str) -> "Schedule":
         """Compute a part of the expression, of dense operands, before a loop."""
@@ -105,10 +112,7 @@ class Schedule:
 
     def pack(self, tensor: str, before: str) -> "Schedule":
         """Copy what the loops from ``before`` inwards read of a dense operand."""
-        name = _text("pack", tensor).strip().replace(" ", "")
-        if _TENSOR.fullmatch(name) is None:
-            raise ScheduleError(f"pack: expected the name of a tensor, got {name!r}")
-        return self._then("pack", name, _index("pack", before))
+        return self._then("pack", _tensor("pack", tensor), _index("pack", before))
 
     def prefetch(self, index: str, distance: int | str) -> "Schedule":
         """Bring what a walked loop selects near, some positions ahead."""
@@ -154,7 +158,7 @@ class Schedule:
 
 _METHODS = {
     *("reorder", "split", "accumulate", "tile", "prefetch", "unroll", "vectorize"),
-    *("parallelize", "assemble", "pack", "fuse", "precompute"),
+    *("parallelize", "assemble", "pack", "fuse", "pos", "precompute"),
 }
 
 
@@ -233,6 +237,13 @@ def _index(command: str, value: object) -> str:
     name = _text(command, value).strip()
     if _INDEX.fullmatch(name) is None:
         raise ScheduleError(f"{command}: expected the name of an index, got {name!r}")
+    return name
+
+
+def _tensor(command: str, value: object) -> str:
+    name = _text(command, value).strip().replace(" ", "")
+    if _TENSOR.fullmatch(name) is None:
+        raise ScheduleError(f"{command}: expected the name of a tensor, got {name!r}")
     return name
 
 

@@ -31,6 +31,11 @@ KERNELS = {
     "spmv_csr_merge": ("y[i] = A[i,j] * x[j]", "csr dense", "dense"),
     "spmv_csr_precomputed": ("y[i] = A[i,j] * exp(x[j])", "csr dense", "dense"),
     "product_csr_fused": ("C[i,j] = A[i,k] * B[j,k]", "csr dense", "dense"),
+    "sddmm_csr_positions": (
+        "C[i,j] = A[i,j] * B[i,k] * D[k,j]",
+        "csr dense dense",
+        "csr",
+    ),
     "spmm_csr_packed": ("C[i,j] = A[i,k] * B[k,j]", "csr dense", "dense"),
     "difference_csr": ("D[i,j] = A[i,j in 1:] - A[i,j in :-1]", "csr", "csr"),
     "every_other_backwards_coo": ("C[i,j] = A[i,j in ::-2]", "coo", "coo"),
@@ -40,6 +45,7 @@ KERNELS = {
 BY_HAND = {
     "spmv_csr_precomputed": "unroll(j, 2).precompute(exp(x[j]), i)",
     "product_csr_fused": "reorder(i j k).fuse(i, j).parallelize(i)",
+    "sddmm_csr_positions": "fuse(i, j).pos(i, A).split(i, 256).parallelize(i)",
     "spmv_csr_merge": "unroll(j, 2).parallelize(i, merge)",
     "spmm_csr_packed": "split(i, 64).reorder(i_out i_in k j).tile(j, 16)"
     ".pack(B, i_in).unroll(k, 2).parallelize(i_out, rows)",

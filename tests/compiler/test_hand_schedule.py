@@ -41,6 +41,11 @@ def test_parts_of_expressions_keep_their_commas():
     text = "precompute(max(x[j,k], 0.5) * exp(y[j]), i).pack(B[k,j], i).fuse(i, j)"
     read = parse_schedule(text)
     assert str(read) == text
+    assert str(parse_schedule("fuse(i,j) pos( i , A[i, j])")) == (
+        "fuse(i, j).pos(i, A[i,j])"
+    )
+    with pytest.raises(ScheduleError, match="pos: expected the name of a tensor"):
+        Schedule().pos("i", "A-B")
     assert read.commands[0].arguments == ("max(x[j,k], 0.5) * exp(y[j])", "i")
     assert read.commands[1].arguments == ("B[k,j]", "i")
     for part in ("", "f(x", "x), i", 3):

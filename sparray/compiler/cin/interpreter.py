@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from sparray.compiler.cin.concretize import foralls
 from sparray.compiler.cin.nodes import (
     Access,
     Apply,
@@ -131,8 +132,8 @@ class _Machine:
     def _(self, statement: Forall) -> None:
         index = statement.index
         if statement.fused:
-            inner = Forall(statement.fused, statement.body)
-            self.execute(Forall(index, inner))
+            # Over positions too: where the operand stores nothing, there is no work.
+            self.execute(foralls([index, *statement.fused], statement.body))
             return
         if index not in self.tiles:
             for value in range(self.extent(index)):

@@ -53,8 +53,10 @@ class Forall(Stmt):
     ``"entries"``, of ``"rows"``, or of both together, ``"merge"``;
     ``vector`` asks for vector instructions; ``prefetch`` is how many positions ahead
     of a walked operand the rows that others have there are brought near (0: none);
-    ``unroll`` is how many sums are kept side by side; ``fused`` is another index whose
-    loop runs with this one's, inside it, as a single loop.
+    ``unroll`` is how many sums are kept side by side; ``fused`` are further indices
+    whose loops run with this one's, each inside the one before, as a single loop.
+    ``pos`` is the operand whose positions that loop runs over, if any, in blocks of
+    ``block`` if that is not 0.
     """
 
     index: str
@@ -64,7 +66,9 @@ class Forall(Stmt):
     prefetch: int = 0
     unroll: int = 1
     chunks: str = "entries"
-    fused: str = ""
+    fused: tuple[str, ...] = ()
+    pos: str = ""
+    block: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -107,6 +107,10 @@ def _head(statement: Forall | Tiles) -> str:
     if isinstance(statement, Tiles):
         sizes = ", ".join(map(str, statement.sizes))
         notes.append(f"tiles {statement.inner} of {sizes}")
+    if isinstance(statement, Forall) and statement.pos:
+        notes.append(f"pos {statement.pos}")
+    if isinstance(statement, Forall) and statement.block:
+        notes.append(f"blocks of {statement.block}")
     if statement.parallel:
         chunks = statement.chunks if isinstance(statement, Forall) else "entries"
         notes.append("parallel" if chunks == "entries" else f"parallel by {chunks}")
@@ -117,8 +121,8 @@ def _head(statement: Forall | Tiles) -> str:
     if isinstance(statement, Forall) and statement.unroll > 1:
         notes.append(f"unroll {statement.unroll}")
     head = f"∀{statement.index}"
-    if isinstance(statement, Forall) and statement.fused:
-        head += f",{statement.fused}"
+    if isinstance(statement, Forall):
+        head = ",".join([head, *statement.fused])
     return f"{head}[{'; '.join(notes)}]" if notes else head
 
 

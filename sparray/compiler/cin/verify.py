@@ -139,7 +139,11 @@ def _check_race(target: Access, scope: _Scope) -> None:
 @_verify.register
 def _(statement: Forall, scope: _Scope) -> None:
     tiled = dict(scope.tiled)
-    names = {statement.index, *filter(None, [statement.fused])}
+    names = {statement.index, *statement.fused}
+    if len(names) <= len(statement.fused):
+        raise InternalError(f"index {statement.index!r} is fused with itself")
+    if statement.block and not statement.pos:
+        raise InternalError(f"expected positions for blocks of {statement.block}")
     if statement.fused and names & {*tiled, *tiled.values()}:
         raise InternalError(f"index {statement.index!r} of a tile is fused")
     if statement.index in tiled:
@@ -149,7 +153,9 @@ def _(statement: Forall, scope: _Scope) -> None:
     inner = _bind(names, scope)
     if statement.parallel:
         parallel = scope.parallel | {tiled.get(statement.index, statement.index)}
-        parallel |= set(filter(None, [statement.fused]))
+        if not statement.pos:
+            parallel |= set(statement.fused)
+        # All positions that a target has in common are in one chunk.
         inner = replace(inner, parallel=parallel, private=frozenset())
     _verify(statement.body, inner)
 

@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
+from functools import reduce
 
+from sparray.compiler.cin.concretize import foralls
 from sparray.compiler.cin.effective import (
     effective_value,
     target_access,
@@ -22,6 +24,7 @@ from sparray.compiler.lower.body import lower_body
 from sparray.compiler.lower.context import Context, extent_of
 from sparray.compiler.lower.merge import Merge
 from sparray.compiler.lower.narrowing import narrowed
+from sparray.compiler.lower.positions import lower_pos
 from sparray.compiler.lower.prefetch import lower_prefetch
 from sparray.compiler.lower.repeat import repeated_update
 from sparray.compiler.lower.scope import Scope
@@ -53,6 +56,9 @@ def lower_forall(statement: Forall, scope: Scope, ctx: Context) -> None:
     if statement.index in ctx.pinned:
         pinned = ctx.pinned[statement.index]
         lower_body(statement.index, statement.body, pinned, scope, ctx)
+        return
+    if statement.pos:
+        lower_pos(statement, scope, ctx)
         return
     if statement.fused:
         lower_range(statement, literal(0), length_of(statement), scope, ctx)
@@ -130,7 +136,7 @@ def lower_range(
     """Emit a counted loop over a range of coordinates, or of pairs of them.
 
     **Rewrite**: ``∀i,j body`` → ``for v in range(n_i * n_j): body of i = v // n_j, j =
-    v % n_j``.
+    v % n_j``; more of them likewise.
     """
     if statement.fused:
         _lower_fused(statement, begin, end, scope, ctx)
@@ -141,22 +147,30 @@ def lower_range(
 
 def length_of(statement: Forall) -> ir.Expr:
     """Return the number of steps of a counted loop."""
-    length = extent_of(statement.index)
-    return mul(length, extent_of(statement.fused)) if statement.fused else length
+    return _product([statement.index, *statement.fused])
+
+
+def _product(indices: Sequence[str]) -> ir.Expr:
+    return reduce(mul, map(extent_of, indices))
 
 
 def _lower_fused(
     statement: Forall, begin: ir.Expr, end: ir.Expr, scope: Scope, ctx: Context
 ) -> None:
-    b, inner = ctx.builder, statement.fused
-    length = extent_of(inner)
+    b, loops = ctx.builder, (statement.index, *statement.fused)
+    body = foralls(statement.fused, statement.body)
     with b.loop("pair", begin, end) as v:
-        first = b.declare(statement.index, ir.Binary("floordiv", v, length, "int64"))
-        second = b.declare(inner, sub(v, mul(first, length)))
-        ctx.pinned[inner] = second
-        body = Forall(inner, statement.body)
-        lower_body(statement.index, body, first, scope, ctx)
-        del ctx.pinned[inner]
+        rest: ir.Expr = v
+        for n, index in enumerate(loops[:-1]):
+            length = _product(loops[n + 1 :])
+            ctx.pinned[index] = b.declare(
+                index, ir.Binary("floordiv", rest, length, "int64")
+            )
+            rest = sub(rest, mul(ctx.pinned[index], length))
+        ctx.pinned[loops[-1]] = b.declare(loops[-1], rest)
+        lower_body(loops[0], body, ctx.pinned.pop(loops[0]), scope, ctx)
+        for index in loops[1:]:
+            del ctx.pinned[index]
 
 
 def _lower_inner(statement: Forall, scope: Scope, ctx: Context) -> None:

@@ -47,6 +47,7 @@ __all__ = [
     "CHUNKS_PER_THREAD",
     "WORK_PER_THREAD",
     "chunks_of",
+    "dense_indices",
     "even_share",
     "lower_parallel",
     "task",
@@ -289,11 +290,12 @@ def _work(
         if stored is not None:
             counted = free_indices(stored)
             work = add(_n_positions(stored, ctx), total)
-    for index in _dense_indices(statement.body, ctx):
+    for index in dense_indices(statement.body, ctx):
         if index not in counted:
             work = mul(work, ir.Var(names.extent(index)))
-    if statement.fused and statement.fused not in counted:
-        work = mul(work, extent_of(statement.fused))
+    for index in statement.fused:
+        if index not in counted:
+            work = mul(work, extent_of(index))
     return work
 
 
@@ -330,7 +332,7 @@ def team(total: ir.Expr, work: ir.Expr, ctx: Context) -> tuple[ir.Var, ir.Var]:
     return threads, chunks
 
 
-def _dense_indices(statement: Stmt, ctx: Context) -> list[str]:
+def dense_indices(statement: Stmt, ctx: Context) -> list[str]:
     """Return the indices of inner loops that no operand stores sparsely."""
     loops: list[str] = []
     while not isinstance(statement, Assign):

@@ -1,4 +1,4 @@
-"""The `fuse` command: two counted loops become one over all pairs."""
+"""The `fuse` command: loops, one directly inside the other, become one."""
 
 from dataclasses import dataclass, replace
 
@@ -15,12 +15,14 @@ class Fuse:
 
     **Rewrite**: ``∀i ∀j s`` → ``∀i,j s``: a loop over the product of the extents, which
     tells ``i`` and ``j`` by division. A loop of few values that is to run in parallel
-    gets those of the next one. The result is the same.
+    gets those of the next one. A fused loop can be fused again: ``∀i,j ∀k s`` →
+    ``∀i,j,k s``. Loops that walk an operand become one over its positions, by `Pos`.
+    The result is the same.
 
     Attributes
     ----------
     index, inner : str
-        The indices of the loops. Neither walks an operand.
+        The indices of the loops; of a fused one, that of its outermost loop.
     """
 
     index: str
@@ -44,11 +46,11 @@ class Fuse:
             inner = loop.body
             if loop.index != self.index or not isinstance(inner, Forall):
                 return loop
-            plain = all(one == Forall(one.index, one.body) for one in (loop, inner))
-            if inner.index != self.inner or not plain:
+            plain = Forall(loop.index, inner, fused=loop.fused)
+            if loop != plain or inner != Forall(self.inner, inner.body):
                 return loop
             found.append(loop)
-            return replace(loop, body=inner.body, fused=self.inner)
+            return replace(loop, body=inner.body, fused=(*loop.fused, self.inner))
 
         fused = rewrite_loops(statement, fuse)
         if not found:

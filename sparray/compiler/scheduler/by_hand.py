@@ -25,10 +25,12 @@ from sparray.compiler.schedule.assemble import Assemble, Assembly
 from sparray.compiler.schedule.fuse import Fuse
 from sparray.compiler.schedule.pack import Pack
 from sparray.compiler.schedule.parallelize import Parallelize
+from sparray.compiler.schedule.pos import Pos
 from sparray.compiler.schedule.precompute import Precompute
 from sparray.compiler.schedule.prefetch import Prefetch
 from sparray.compiler.schedule.reorder import Reorder
 from sparray.compiler.schedule.split import Split
+from sparray.compiler.schedule.split_positions import SplitPositions
 from sparray.compiler.schedule.tile import Tile
 from sparray.compiler.schedule.unroll import Unroll
 from sparray.compiler.schedule.vectorize import Vectorize
@@ -204,7 +206,10 @@ class _Making:
         kept = [part for i in target for part in shape.parts.get(i, (i,))]
         self.order = (*kept, *shape.reduced) if best is None else best.order
         self._arrange_stages()
+        cuts = self._position_splits()
         for written in self._written(_LOOPS):
+            if any(written is cut for cut in cuts):
+                continue
             self.fault = written
             if written.name == "split":
                 self._split(written)
@@ -257,6 +262,17 @@ class _Making:
         at = self.order.index(loop)
         self.order = (*self.order[:at], *parts, *self.order[at + 1 :])
 
+    def _position_splits(self) -> list[WrittenCommand]:
+        """Return the splits of loops over positions, which stand after their `pos`."""
+        found: list[WrittenCommand] = []
+        over: set[str] = set()
+        for command in self.hand.schedule.commands:
+            if command.name == "pos":
+                over.add(command.arguments[0])
+            elif command.name == "split" and command.arguments[0] in over:
+                found.append(command)
+        return found
+
     def _reorder(self, written: WrittenCommand) -> None:
         wanted = written.arguments[0].split()
         found = [self._loop(name, written) for name in wanted]
@@ -297,7 +313,9 @@ class _Making:
 
     def _apply_loops(self) -> None:
         del self.stages[1:]
-        asked = {c.arguments[0] for c in self._written(("split",))}
+        cuts = self._position_splits()
+        splits = [c for c in self._written(("split",)) if c not in cuts]
+        asked = {c.arguments[0] for c in splits}
         for index, parts in self.shape.parts.items():
             by_hand = self.hand.names.index(index) in asked
             why = f"{index} is stored in these parts"
@@ -328,7 +346,7 @@ class _Making:
         if isinstance(command, Split | Reorder | Accumulate):
             return str(error)
         renamed = user.renamed(command)
-        if isinstance(renamed, Pack):
+        if isinstance(renamed, Pack | Pos):
             # Without the indices that tell apart how one tensor is read.
             renamed = replace(renamed, tensor=renamed.tensor.partition("[")[0])
         try:
@@ -392,28 +410,58 @@ class _Making:
         self._apply(Precompute(value, index, f"t{number}", dtype), None)
 
     def _pack(self, written: WrittenCommand) -> None:
-        problem, user = self.problem, self.hand.names
-        tensors = {user.tensors.get(name, name): name for name, _ in problem.operands}
+        problem = self.problem
         name, before = written.arguments
-        if name not in tensors:
-            self.fail(
-                f"pack: expected a tensor of {', '.join(tensors)}, got {name}", written
-            )
-        spec = problem.specs[tensors[name]]
+        spec = problem.specs[self._operand(name, written)]
         if not spec.format.is_dense:
             self.fail(f"pack: expected a dense operand, got {spec.format}", written)
         diagonals = [names.derived(loop) for loop in self.order]
         if any(isinstance(part, names.Diagonal) for part in diagonals):
             self.fail("pack: expected no loop over a diagonal", written)
         dtype = computed_dtype(spec.dtype)
-        self._apply(Pack(tensors[name], self._loop(before, written), dtype), None)
+        tensor, loop = self._operand(name, written), self._loop(before, written)
+        self._apply(Pack(tensor, loop, dtype), None)
+
+    def _operand(self, name: str, written: WrittenCommand) -> str:
+        """Return the canonical operand of a user's name."""
+        user, operands = self.hand.names, self.problem.operands
+        tensors = {user.tensors.get(tensor, tensor): tensor for tensor, _ in operands}
+        if name not in tensors:
+            self.fail(
+                f"{written.name}: expected a tensor of {', '.join(tensors)}, got "
+                f"{name}",
+                written,
+            )
+        return tensors[name]
+
+    def _fuse(self, candidate: Candidate) -> None:
+        over = {written.arguments[0] for written in self._written(("pos",))}
+        for written in self._written(("fuse", "pos")):
+            self.fault = written
+            first, second = written.arguments
+            index, checks = self._loop(first, written), self._checks(candidate)
+            if written.name == "pos":
+                tensor = self._operand(second, written)
+                refusal = checks.pos(index, tensor, self.stages[-1])
+                self._demand(refusal, written)
+                self._apply(Pos(index, tensor), None)
+                continue
+            pair = index, self._loop(second, written)
+            if first not in over:
+                self._demand(checks.fuse(pair), written)
+            self._apply(Fuse(*pair), None)
+        for written in self._position_splits():
+            self.fault = written
+            index, size = (
+                self._loop(written.arguments[0], written),
+                written.arguments[1],
+            )
+            if not size.isdigit():
+                self.fail("split: expected a number of stored entries", written)
+            self._apply(SplitPositions(index, int(size)), None)
 
     def _annotate(self, candidate: Candidate) -> None:
-        for written in self._written(("fuse",)):
-            self.fault = written
-            pair = [self._loop(name, written) for name in written.arguments]
-            self._demand(self._checks(candidate).fuse(pair), written)
-            self._apply(Fuse(*pair), None)
+        self._fuse(candidate)
         for written in self._written(("prefetch", "unroll", "vectorize")):
             self.fault = written
             index = self._loop(written.arguments[0], written)

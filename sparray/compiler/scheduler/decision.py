@@ -22,10 +22,12 @@ from sparray.compiler.schedule.fuse import Fuse
 from sparray.compiler.schedule.join import Join
 from sparray.compiler.schedule.pack import Pack
 from sparray.compiler.schedule.parallelize import Parallelize
+from sparray.compiler.schedule.pos import Pos
 from sparray.compiler.schedule.precompute import Precompute
 from sparray.compiler.schedule.prefetch import Prefetch
 from sparray.compiler.schedule.reorder import Reorder
 from sparray.compiler.schedule.split import Split
+from sparray.compiler.schedule.split_positions import SplitPositions
 from sparray.compiler.schedule.tile import Tile
 from sparray.compiler.schedule.unroll import Unroll
 from sparray.compiler.schedule.vectorize import Vectorize
@@ -84,6 +86,8 @@ Command = (
     | Precompute
     | Pack
     | Fuse
+    | Pos
+    | SplitPositions
     | Prefetch
     | Unroll
     | Vectorize

@@ -13,6 +13,10 @@ from sparray.compiler.problem import Problem
 from sparray.compiler.schedule.assemble import Assembly
 from sparray.compiler.scheduler.assembly import Choice
 from sparray.compiler.scheduler.knobs import workspace_kinds
+from sparray.compiler.scheduler.position_checks import (
+    check_pos,
+    check_pos_in_chunks,
+)
 from sparray.compiler.scheduler.shape import Shape, late_indices, parallel_index
 from sparray.compiler.scheduler.tiling import can_tile
 from sparray.compiler.scheduler.user_names import UserNames
@@ -103,9 +107,15 @@ class HandChecks:
                     tensor = self.names.tensors.get(access.tensor, access.tensor)
                     return (
                         "loops over every value of their indices, got one over what "
-                        f"{tensor} stores"
+                        f"{tensor} stores, with no pos to run over its positions"
                     )
         return None
+
+    def pos(self, index: str, tensor: str, statement: Stmt) -> str | None:
+        """Check that a loop may run over an operand's positions."""
+        shape, choice = self.shape, self.choice
+        given = shape, choice, self.problem, self.names
+        return check_pos(statement, index, tensor, *given)
 
     def vectorize(self, index: str) -> str | None:
         """Check that terms may be added in another order."""
@@ -128,6 +138,8 @@ class HandChecks:
                 "an outermost loop with one range, each step of which writes its own "
                 f"part of the result; {name} is not such a loop"
             )
+        if isinstance(statement, Forall) and statement.pos:
+            return check_pos_in_chunks(statement, by, self.problem)
         if "merge" in by and (
             self.choice.way is not Assembly.INSERT
             or splits_rows(statement, self.problem) is None

@@ -13,6 +13,7 @@ from math import prod
 import numpy as np
 
 from sparray.compiler import names
+from sparray.compiler.cin.concretize import foralls
 from sparray.compiler.cin.effective import effective_value
 from sparray.compiler.cin.nodes import (
     Assign,
@@ -185,8 +186,8 @@ class _Estimator:
     def _loop(self, node: Forall | Tiles, around: tuple[_Place, ...]) -> None:
         if isinstance(node, Forall) and node.fused:
             # Its steps are those of two loops, which tell more than their product.
-            inner = Forall(node.fused, node.body)
-            node = replace(node, fused="", body=inner)
+            inner = foralls(node.fused, node.body)
+            node = replace(node, fused=(), body=inner)
         outer = around[-1].loop
         value = effective_value(node.body)
         tiles = _tiles_around(node.index, around)

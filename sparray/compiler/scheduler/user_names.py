@@ -26,6 +26,7 @@ from sparray.compiler.schedule.accumulate import Accumulate
 from sparray.compiler.schedule.assemble import Assemble
 from sparray.compiler.schedule.fuse import Fuse
 from sparray.compiler.schedule.pack import Pack
+from sparray.compiler.schedule.pos import Pos
 from sparray.compiler.schedule.precompute import Precompute
 from sparray.compiler.schedule.reorder import Reorder
 from sparray.compiler.schedule.split import Split
@@ -89,7 +90,7 @@ class UserNames:
             command = replace(command, inner=self.index(command.inner))
         if isinstance(command, Precompute):
             command = replace(command, value=self.expression(command.value))
-        if isinstance(command, Pack):
+        if isinstance(command, Pack | Pos):
             tensor = self.tensors.get(command.tensor, command.tensor)
             command = replace(command, tensor=tensor)
         return replace(command, index=self.index(command.index))
@@ -132,8 +133,9 @@ class UserNames:
             body, index = self.statement(statement.body), self.index(statement.index)
             if isinstance(statement, Tiles):
                 return replace(statement, index=index, body=body)
-            fused = statement.fused and self.index(statement.fused)
-            return replace(statement, index=index, body=body, fused=fused)
+            fused = tuple(map(self.index, statement.fused))
+            pos = self.tensors.get(statement.pos, statement.pos).partition("[")[0]
+            return replace(statement, index=index, body=body, fused=fused, pos=pos)
         return rebuilt(statement, self.statement)
 
     def _access(self, access: Access) -> Access:

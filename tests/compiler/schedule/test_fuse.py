@@ -55,9 +55,9 @@ def test_loops_that_are_marked():
 def test_the_verifier_sees_both_indices():
     body = Fuse("i", "j").apply(start()).body
     with pytest.raises(InternalError, match="'j' is bound twice"):
-        verify(Forall("j", Forall("i", body, fused="j")))
+        verify(Forall("j", Forall("i", body, fused=("j",))))
     with pytest.raises(InternalError, match="of a tile is fused"):
-        verify(Tiles("j", "jt", (1,), Forall("jt", body, fused="i")))
+        verify(Tiles("j", "jt", (1,), Forall("jt", body, fused=("i",))))
 
 
 SCHEDULES = [

@@ -1,0 +1,56 @@
+"""Split a loop over positions over threads, in chunks of equal stored entries."""
+
+from sparray.compiler.cin.effective import target_access
+from sparray.compiler.cin.nodes import Forall, Where
+from sparray.compiler.loop_ir import nodes as ir
+from sparray.compiler.loop_ir.builder import add, literal, mul
+from sparray.compiler.lower.context import Context, extent_of
+from sparray.compiler.lower.parallel import dense_indices, even_share, task, team
+from sparray.compiler.lower.positions import Positions
+from sparray.compiler.lower.scope import Scope
+
+__all__ = ["kept_loops", "lower_parallel_positions"]
+
+
+def kept_loops(statement: Forall) -> int | None:
+    """Return how many loops the result has of those that were fused.
+
+    They are the outermost ones: a chunk has all positions at which their coordinates
+    are the same. None where an inner one has a place of the result, an outer one not.
+    """
+    target = target_access(statement).indices
+    has = [index in target for index in (statement.index, *statement.fused)]
+    return None if sorted(has, reverse=True) != has else sum(has)
+
+
+def lower_parallel_positions(
+    statement: Forall, scope: Scope, ctx: Context, lists: list[Where]
+) -> None:
+    """Emit a parallel loop over chunks of an operand's positions.
+
+    **Rewrite**: ``∀i,j[pos A; parallel] s`` → ``parallel for t in range(chunks): for p
+    in chunk t: s`` of the coordinates at ``p``. Where the result has not all of the
+    indices, chunks end where those change that it has.
+    """
+    b = ctx.builder
+    walk = Positions(statement, ctx)
+    total = b.declare("entries", walk.total)
+    work: ir.Expr = total
+    for index in dense_indices(statement.body, ctx):
+        work = mul(work, extent_of(index))
+    threads, chunks = team(total, work, ctx)
+    kept = kept_loops(statement)
+    if statement.block:
+        chunks = b.declare("blocks", walk.blocks(total))
+    with b.parallel("t", chunks, threads) as t:
+        ctx.chunk = t
+        with task(scope, ctx, iter(lists)) as inside:
+            if statement.block:
+                first, last = walk.block(t, total)
+            else:
+                first = b.declare("first", even_share(total, t, chunks))
+                after = even_share(total, add(t, literal(1)), chunks)
+                last = b.declare("last", after)
+            if kept is not None and kept < len(walk.loops):
+                first, last = (walk.cut(end, total, kept) for end in (first, last))
+            walk.run(first, last, inside)
