@@ -38,6 +38,7 @@ from sparray.functions.alike import zeros_like as zeros_like
 from sparray.functions.autotune import ProgramTuning as ProgramTuning
 from sparray.functions.autotune import Tuning as Tuning
 from sparray.functions.autotune import autotune as autotune
+from sparray.functions.clip import clip as clip
 from sparray.functions.closeness import allclose as allclose
 from sparray.functions.closeness import array_equal as array_equal
 from sparray.functions.closeness import isclose as isclose
@@ -143,12 +144,20 @@ from sparray.functions.linear_algebra.products import vecdot as vecdot
 from sparray.functions.namespace_info import (
     array_namespace_info as __array_namespace_info__,
 )
+from sparray.functions.ordering import sort as sort
 from sparray.functions.precompile import Precompiled as Precompiled
 from sparray.functions.precompile import precompile as precompile
 from sparray.functions.ranges import arange as arange
 from sparray.functions.ranges import linspace as linspace
 from sparray.functions.schedule import Schedule as Schedule
 from sparray.functions.schedule import schedule as schedule
+from sparray.functions.searching import nonzero as nonzero
+from sparray.functions.searching import searchsorted as searchsorted
+from sparray.functions.sets import isin as isin
+from sparray.functions.sets import unique_all as unique_all
+from sparray.functions.sets import unique_counts as unique_counts
+from sparray.functions.sets import unique_inverse as unique_inverse
+from sparray.functions.sets import unique_values as unique_values
 from sparray.functions.triangles import tril as tril
 from sparray.functions.triangles import triu as triu
 from sparray.io.kinds import load as load

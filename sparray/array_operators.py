@@ -28,6 +28,7 @@ __all__ = [
     "broadcast_shape",
     "elementwise",
     "matmul_text",
+    "weakly_typed",
 ]
 
 _MATMUL = {
@@ -98,12 +99,12 @@ def _broadcast_access(name: str, shape: tuple[int, ...], full: tuple[int, ...]) 
 
 
 def apply_operands(text: str, operands: Sequence[Any], *, outer: bool = False) -> Any:
-    """Compute an expression of each element of one or two operands.
+    """Compute an expression of each element of one to three operands.
 
     Parameters
     ----------
     text : str
-        With ``{a}`` and ``{b}`` for the operands.
+        With ``{a}``, ``{b}`` and ``{c}`` for the operands.
     operands : sequence of SparseArray, ndarray, SciPy array, nested lists or number
         At least one is a SparseArray.
     outer : bool
@@ -131,9 +132,9 @@ def apply_operands(text: str, operands: Sequence[Any], *, outer: bool = False) -
         full = broadcast_shape("ufunc", shapes)
         accesses = [
             _broadcast_access(name, shape, full)
-            for name, shape in zip("AB", shapes, strict=False)
+            for name, shape in zip("ABD", shapes, strict=False)
         ]
-    value = text.format(**dict(zip("ab", accesses, strict=False)))
+    value = text.format(**dict(zip("abc", accesses, strict=False)))
     target = ",".join(f"i{n}" for n in range(len(full)))
     return _wrap(assignment_expression(f"C[{target}] = {value}"), given)
 
@@ -420,6 +421,17 @@ def apply_unary(op: str, operand: Any) -> Any:
         indices = ",".join(_LETTERS[:ndim])
     text = f"C[{indices}] = {op}(A[{indices}])"
     return _wrap(assignment_expression(text), [operand])
+
+
+def weakly_typed(op: str, number: complex, beside: Any) -> npt.NDArray[Any]:
+    """Return a Python number in the dtype that it has beside an array.
+
+    Raises
+    ------
+    DTypeError
+        If it does not fit the dtype of the array.
+    """
+    return _weak(op, number, None, beside)  # type: ignore[no-any-return]
 
 
 def _weak(op: str, given: Any, operand: Any, other: Any) -> Any:

@@ -73,6 +73,10 @@ _ALL_FILLED = (
 REFUSED: dict[str, str] = {
     "fft": _TRANSFORM,
     **dict.fromkeys(STANDARD["Extension: Fourier transforms"].split(), _TRANSFORM),
+    "argsort": (
+        "every element of the result is a place of its own, so that it is dense: "
+        "numpy.argsort(x.todense())"
+    ),
     "linalg.cholesky": (
         "SciPy has no sparse factorisation for it; linalg.solve factorises by LU"
     ),
