@@ -56,7 +56,9 @@ _NAMES = {
     "sparray.functions.ranges": "arange linspace",
     "sparray.functions.schedule": "Schedule schedule",
     "sparray.functions.searching": "nonzero searchsorted",
-    "sparray.functions.sets": "isin unique_all unique_counts unique_inverse unique_values",
+    "sparray.functions.sets": (
+        "isin unique_all unique_counts unique_inverse unique_values"
+    ),
     "sparray.functions.triangles": "tril triu",
     "sparray.io.kinds": "load save",
     "sparray.reductions": "sum",

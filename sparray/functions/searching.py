@@ -75,8 +75,8 @@ def searchsorted(
     Returns
     -------
     SparseArray or ndarray
-        Places in ``x1``: sparse for a sparse ``x2``, with the place of its fill value as
-        fill value.
+        Places in ``x1``: sparse for a sparse ``x2``, with the place of its fill value
+        as fill value.
 
     Raises
     ------

@@ -73,7 +73,7 @@ def unique_values(x: Any, /) -> npt.NDArray[Any]:
     >>> sp.unique_values(sp.array([[0, 2], [3, 2]]))
     array([0, 2, 3])
     """
-    return unique_counts(x).values
+    return unique_inverse(x).values
 
 
 def unique_counts(x: Any, /) -> UniqueCountsResult:
@@ -92,15 +92,10 @@ def unique_counts(x: Any, /) -> UniqueCountsResult:
     Raises
     ------
     UnsupportedError
-        If NaN is the fill value.
+        If NaN is the fill value, or there are too many elements to count.
     """
-    array = asarray(x)
-    _, stored = sorted_entries(array)
-    unstored = _unstored("unique_counts", array, stored)
-    values, counts = np.unique(stored, return_counts=True, equal_nan=False)
-    if unstored:
-        values, counts, _ = _with_fill(values, counts, array.fill_value, unstored)
-    return UniqueCountsResult(values, counts.astype(np.int64))
+    made = _unique("unique_counts", x)
+    return UniqueCountsResult(made.values, made.counts)
 
 
 def unique_inverse(x: Any, /) -> UniqueInverseResult:
@@ -154,12 +149,13 @@ def _unique(name: str, x: Any) -> UniqueAllResult:
     places = linear_places(coords, array.shape)
     unstored = _unstored(name, array, stored)
     if places is None:
-        if name == "unique_all":
+        if name in ("unique_all", "unique_counts"):
             raise UnsupportedError(
-                f"{name}: expected fewer than 2**63 elements, whose places are "
-                f"numbered, got shape {array.shape}"
+                f"{name}: expected fewer than 2**63 elements, which are numbered, got "
+                f"shape {array.shape}"
             )
-        places = np.arange(len(stored))
+        # Neither places nor counts are asked for.
+        places, unstored = np.arange(len(stored)), 1
     values, first, inverse, counts = np.unique(
         stored, True, True, True, equal_nan=False
     )
