@@ -1,7 +1,7 @@
 """Sort a coordinate list: by compiled kernels if it is long, else by NumPy."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -27,9 +27,10 @@ __all__ = ["SortCall", "sort_list"]
 
 _WORTH_A_KERNEL = 2**15
 """Entries from which on a kernel is worth being loaded; NumPy sorts fewer in 3 ms."""
-_ENTRIES_PER_BUCKET = 2**15
-"""What a bucket is to hold: with its scratch, it stays in a second-level cache. Smaller
-buckets would be more than a translation buffer has pages."""
+_ENTRIES_PER_BUCKET = 2**13
+"""What a bucket is to hold at most: with its scratch and the counters of a digit it
+stays near a first-level cache. Smaller buckets would be more than a translation buffer
+has pages."""
 _MOST_BUCKET_BITS = 12
 """More buckets than that are too many places to write to at once."""
 _TASKS_PER_THREAD = 8
@@ -89,32 +90,46 @@ def _listed(
 class _Layout:
     """How the bits of the coordinates are divided between buckets and digits.
 
-    ``digits : int64[passes, levels, 3]`` has shift, mask and place of what each pass
-    takes from each level; a digit has ``digit_bits``.
+    ``low``, ``place``, ``high`` and ``base`` are of each level: how many bits the
+    bucket leaves; where the others are in the bucket, and their mask; where what is
+    left is in a ``joined`` number. ``digits : int64[passes, levels, 3]`` has shift,
+    mask and place of what each pass takes from each level, or from the joined number; a
+    digit has ``digit_bits``.
     """
 
     low: list[int]
     place: list[int]
+    high: list[int]
+    base: list[int]
+    joined: bool
     bucket_bits: int
     digits: IndexArray
     digit_bits: int
 
 
-def _layout(bits: Sequence[int], n_entries: int) -> _Layout:
-    """Give the leading bits to the buckets, as many as the entries ask for."""
+def _layout(bits: Sequence[int], n_entries: int, most_joined: int) -> _Layout:
+    """Give the leading bits to the buckets, as many as the entries ask for.
+
+    Or more, so that what they leave can be joined to ``most_joined`` bits.
+    """
     wanted = (n_entries // _ENTRIES_PER_BUCKET).bit_length()
+    wanted = max(wanted, sum(bits) - most_joined)
     bucket_bits = left = min(wanted, _MOST_BUCKET_BITS, sum(bits))
-    low, place = [], []
+    low, place, high = [], [], []
     for n in bits:
         taken = min(n, left)
         left -= taken
         low.append(n - taken)
         place.append(left)
+        high.append(2**taken - 1)
+    joined = sum(low) <= most_joined
+    base = [sum(low[depth + 1 :]) for depth in range(len(low))]
     passes = -(-sum(low) // MOST_DIGIT_BITS)
     width = -(-sum(low) // max(1, passes))
-    digits = [_digit(low, first * width, width) for first in range(passes)]
-    table = np.array(digits, np.int64).reshape(passes, len(bits), 3)
-    return _Layout(low, place, bucket_bits, table, width)
+    keys = [sum(low)] if joined else low
+    digits = [_digit(keys, first * width, width) for first in range(passes)]
+    table = np.array(digits, np.int64).reshape(passes, len(keys), 3)
+    return _Layout(low, place, high, base, joined, bucket_bits, table, width)
 
 
 def _digit(low: Sequence[int], first: int, width: int) -> list[tuple[int, int, int]]:
@@ -150,7 +165,12 @@ class SortCall:
         values: npt.NDArray[Any],
         spec: SortSpec,
     ) -> None:
-        self.coords, self.values, self.spec = list(coords), values, spec
+        self.coords, self.values = list(coords), values
+        bits = [int(crd.max(initial=0)).bit_length() for crd in self.coords]
+        # A coordinate's dtype is signed, and so is the joined number.
+        most_joined = np.iinfo(spec.made).bits - 1
+        self.layout = _layout(bits, len(values), most_joined)
+        self.spec = replace(spec, joined=self.layout.joined)
         self.kernel: LoadedKernel | None = load_kernel(self.spec.key, self._make)
 
     def _make(self) -> KernelSource:
@@ -158,8 +178,7 @@ class SortCall:
 
     def run(self) -> tuple[list[npt.NDArray[Any]], npt.NDArray[Any]]:
         """Return sorted coordinates and values; the given ones if they are sorted."""
-        n, chunks = len(self.values), num_threads()
-        layout = _layout([int(crd.max()).bit_length() for crd in self.coords], n)
+        n, chunks, layout = len(self.values), num_threads(), self.layout
         buckets = 2**layout.bucket_bits
         offsets = np.zeros((chunks, buckets), np.int64)
         descents = np.zeros(chunks, np.int64)
@@ -169,11 +188,20 @@ class SortCall:
             return self.coords, self.values
         starts = _to_offsets(offsets)
         shares, scratch, total = _tasks(starts, chunks * _TASKS_PER_THREAD)
-        made = [empty(total, self.spec.made) for _ in self.coords]
+        # Coordinates that are joined have no scratch but that of the first level.
+        first, *inner = (
+            empty(n if depth and layout.joined else total, self.spec.made)
+            for depth in range(len(self.coords))
+        )
+        made = [first, *inner]
         values = self.values.view(self.spec.values("A").dtype)
         moved = empty(total, values.dtype)
-        self._call("scatter", [*self.coords, values, *made, moved, offsets], sizes)
-        sizes = (len(scratch), len(layout.digits), 2**layout.digit_bits)
+        buffers = [first, moved] if layout.joined else [*made, moved]
+        bases = layout.base if layout.joined else []
+        given = [*self.coords, values, *buffers, offsets]
+        self._call("scatter", given, (*sizes, *bases))
+        parts = [*layout.low, *layout.place, *layout.high] if layout.joined else []
+        sizes = (len(scratch), len(layout.digits), 2**layout.digit_bits, *parts, *bases)
         digits = (starts, shares, scratch, layout.digits)
         self._call(names.FILL, [*made, moved, *digits], sizes)
         moved = _without_scratch(moved, n).view(self.values.dtype)

@@ -50,10 +50,13 @@ def test_coordinates_and_values_of_other_widths():
             check(*given, made)
 
 
-@pytest.mark.parametrize("n_levels", [1, 3])
-def test_the_interpreter_agrees(n_levels):
+@pytest.mark.parametrize(
+    ("n_levels", "extent", "joined"),
+    [(1, 5000, True), (3, 5000, True), (3, 2**31 - 1, False)],
+)
+def test_the_interpreter_agrees(n_levels, extent, joined):
     rng = np.random.default_rng(n_levels)
-    coords, values = random_list(rng, 300, n_levels, 5000, "int64", "float32")
+    coords, values = random_list(rng, 300, n_levels, extent, "int64", "float32")
     with (
         mock.patch.object(sorting, "load_kernel", lambda key, make: None),
         mock.patch.object(sorting, "num_threads", lambda: 3),
@@ -61,6 +64,37 @@ def test_the_interpreter_agrees(n_levels):
         mock.patch.object(sorting, "MOST_DIGIT_BITS", 4),
     ):
         check(coords, values, "int32")
+        call = sorting.SortCall(coords, values, SortSpec(n_levels, "int64", "int32", 4))
+        assert call.spec.joined is joined
+
+
+@pytest.mark.parametrize(
+    ("bits", "n", "joined"),
+    [
+        ([17, 17], 10**7, True),
+        ([20, 20], 10**7, True),
+        ([20, 20], 10**5, True),
+        ([22, 22], 10**7, False),
+        ([31, 31], 10**5, False),
+        ([0, 0], 10, True),
+        ([11, 11, 11], 5 * 10**6, True),
+    ],
+)
+def test_bits_are_divided(bits, n, joined):
+    """Every bit of a coordinate is in the bucket's number, or else in a digit once."""
+    layout = sorting._layout(bits, n, 31)
+    assert layout.joined is joined
+    assert layout.bucket_bits <= sorting._MOST_BUCKET_BITS
+    assert [n - low for n, low in zip(bits, layout.low, strict=True)] == [
+        high.bit_length() for high in layout.high
+    ]
+    keys = [sum(layout.low)] if joined else layout.low
+    for depth, n_bits in enumerate(keys):
+        taken = [int(mask) << int(shift) for shift, mask, _ in layout.digits[:, depth]]
+        assert sum(taken) == 2**n_bits - 1
+    if joined:
+        ends = [b + low for b, low in zip(layout.base, layout.low, strict=True)]
+        assert ends == [sum(layout.low), *layout.base[:-1]]
 
 
 def test_one_long_bucket_beside_short_ones():

@@ -5,7 +5,7 @@
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from sparray.compiler.cin.printer import print_statement
@@ -108,6 +108,8 @@ class CompiledPlan:
         for step, kernel in zip(self.plan.steps, self.kernels, strict=True):
             if isinstance(step, SortStep):
                 yield step.kernel
+                # For coordinates with more bits than one number has.
+                yield replace(step.kernel, joined=False)
             elif kernel is not None:
                 yield kernel
 

@@ -307,7 +307,8 @@ def _as_table(coords: Any) -> npt.NDArray[Any]:
 
 def _check_row(axis: int, row: npt.NDArray[Any], extent: int) -> None:
     """Check the coordinates along one axis."""
-    if len(row) == 0 or (row.min() >= 0 and row.max() < extent):
+    # As unsigned numbers, negative ones are larger than any extent: one look at each.
+    if len(row) == 0 or row.view(f"u{row.dtype.itemsize}").max() < extent:
         return
     outside = np.flatnonzero((row < 0) | (row >= extent))
     if len(outside):

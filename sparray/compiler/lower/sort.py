@@ -3,9 +3,11 @@
 The entries go to *buckets* first, by the leading bits of their outer coordinates (one
 pass over memory, each thread with its part of the entries); each bucket is then sorted
 by what is left of the coordinates, a digit at a time (several passes, within a cache).
-A digit may have bits of several levels, but coordinates are never joined to one number,
-so extents do not matter. Every step keeps equal coordinates in the order in which they
-came.
+Within a bucket the bits that are left of all coordinates are *joined* to one number if
+they fit the dtype of the result's coordinates, and it is this number that the passes
+move, where the first level's coordinates will be; they are parted again at last. If
+they do not fit, a digit may have bits of several levels, so extents do not matter.
+Every step keeps equal coordinates in the order in which they came.
 
 Source: least-significant-digit radix sort, Knuth TAOCP 5.2.5 algorithm R; partitioning
 first, so that its passes stay in a cache, follows Polychroniou, Ross 2014, "A
@@ -35,10 +37,13 @@ from sparray.compiler.lower.parallel import even_share
 
 __all__ = ["MOST_DIGIT_BITS", "SortSpec"]
 
-MOST_DIGIT_BITS = 13
-"""Widest digit: 2^13 counters of 8 bytes take 64 KiB of a second-level cache."""
+MOST_DIGIT_BITS = 12
+"""Widest digit: 2^12 counters of 8 bytes take 32 KiB of a first-level cache."""
 _ENTRIES_AHEAD = 24
 """Entries ahead of a bucket's cursor that are prefetched: a line of 64 bytes has 16."""
+
+_PARTS = ("low", "place", "high", "base")
+"""What the last step knows of each level whose coordinates are joined."""
 
 _VALUES_OF_SIZE = {1: "uint8", 2: "uint16", 4: "uint32", 8: "uint64"}
 
@@ -68,6 +73,8 @@ class SortSpec:
         The index dtypes of the list and of the sorted one.
     value_bytes : int
         Size of a value; what it means does not matter.
+    joined : bool
+        Whether what is left of an entry's coordinates in its bucket is one number.
 
     Notes
     -----
@@ -78,9 +85,9 @@ class SortSpec:
     ``count``            ``scatter``                ``evaluate``
     ==================== ========================== ================================
     offsets, descents,   offsets, n_entries,        starts, shares, scratch, digits,
-    n_entries, n_chunks, n_chunks, n_buckets,       n_chunks, n_passes, n_counters
-    n_buckets, low and   low and place of each
-    place of each level  level
+    n_entries, n_chunks, n_chunks, n_buckets,       n_chunks, n_passes, n_counters;
+    n_buckets, low and   low and place of each      if joined, low, place, high and
+    place of each level  level; if joined, its base base of each level
     ==================== ========================== ================================
 
     An entry's bucket is the sum of ``(coordinate >> low) << place`` over the levels,
@@ -90,18 +97,22 @@ class SortSpec:
     int64[n_buckets + 1]`` are the buckets, ``shares : int64[n_chunks + 1]`` the
     buckets of each task, and ``scratch : int64[n_chunks]`` where in the result's
     buffers, behind the entries, a task may write as many as its largest bucket has.
-    ``digits : int64[n_passes, n_levels, 3]`` are shift, mask and place.
+    ``digits : int64[n_passes, n_levels, 3]`` are shift, mask and place; a joined
+    number is as one level. It has ``coordinate & (2^low - 1)`` at bit ``base``, and
+    ``high`` is the mask of a level's bits at ``place`` of the bucket.
     """
 
     n_levels: int
     given: str
     made: str
     value_bytes: int
+    joined: bool = True
 
     @cached_property
     def key(self) -> str:
         """Hash of everything that the kernels' source depends on."""
         text = f"sort {self.n_levels} {self.given} {self.made} {self.value_bytes}"
+        text += " joined" if self.joined else ""
         return hashlib.sha256(text.encode()).hexdigest()[:32]
 
     @cached_property
@@ -117,7 +128,7 @@ class SortSpec:
         """Lines that say what the generated module came from."""
         return (
             f"sort a list of {self.n_levels} {self.given} coordinates and values of "
-            f"{self.value_bytes} bytes",
+            f"{self.value_bytes} bytes{', joined to one number' * self.joined}",
         )
 
     @property
@@ -138,6 +149,12 @@ class SortSpec:
         """Return the values, moved as integers of their size where there are any."""
         dtype = _VALUES_OF_SIZE.get(self.value_bytes, "complex128")
         return ir.Buffer(names.values(tensor), dtype, tensor == names.OUTPUT)
+
+    @property
+    def moved(self) -> tuple[ir.Buffer, ...]:
+        """The result's buffers that the passes move; what they sort by comes first."""
+        crds = self.crds(names.OUTPUT)
+        return (*(crds[:1] if self.joined else crds), self.values(names.OUTPUT))
 
     def level_variables(self, word: str) -> tuple[ir.Var, ...]:
         """Return a parameter for each level."""
@@ -213,12 +230,12 @@ def _scatter(spec: SortSpec) -> ir.Function:
     given: tuple[ir.Buffer | ir.Var, ...] = (
         *spec.crds("A"),
         spec.values("A"),
-        *spec.crds(names.OUTPUT),
-        spec.values(names.OUTPUT),
+        *spec.moved,
         _OFFSETS,
         *(_ENTRIES, _CHUNKS, _BUCKETS),
         *spec.level_variables("low"),
         *spec.level_variables("place"),
+        *(spec.level_variables("base") if spec.joined else ()),
         _THREADS,
     )
     b = Builder([p.name for p in given])
@@ -231,13 +248,41 @@ def _scatter(spec: SortSpec) -> ir.Function:
             b.store(_OFFSETS, at, add(to, literal(1)))
             final = sub(_ENTRIES, literal(1))
             ahead = b.declare("ahead", minimum(add(to, literal(_ENTRIES_AHEAD)), final))
-            sources = (*spec.crds("A"), spec.values("A"))
-            targets = (*spec.crds(names.OUTPUT), spec.values(names.OUTPUT))
-            for source, target in zip(sources, targets, strict=True):
-                b.store(target, to, cast(ir.Load(source, p), target.dtype))
+            kept = [_joined(spec, p)] if spec.joined else _loaded(spec.crds("A"), p)
+            kept.append(ir.Load(spec.values("A"), p))
+            for value, target in zip(kept, spec.moved, strict=True):
+                b.store(target, to, cast(value, target.dtype))
                 # There are more buckets than streams that a processor foresees.
                 b.emit(ir.Prefetch(target, ahead))
     return ir.Function("scatter", given, b.block())
+
+
+def _loaded(crds: tuple[ir.Buffer, ...], p: ir.Expr) -> list[ir.Expr]:
+    return [ir.Load(crd, p) for crd in crds]
+
+
+def _ones(bits: ir.Expr) -> ir.Expr:
+    """Return the number whose lowest bits are set."""
+    return sub(_shifted("shift_left", literal(1), bits), literal(1))
+
+
+def _masked(value: ir.Expr, mask: ir.Expr) -> ir.Expr:
+    return ir.Binary("mask", value, mask, "int64")
+
+
+def _joined(spec: SortSpec, p: ir.Expr) -> ir.Expr:
+    """Return what the bucket leaves of an entry's coordinates, as one number."""
+    total: ir.Expr = literal(0)
+    levels = zip(
+        spec.crds("A"),
+        spec.level_variables("low"),
+        spec.level_variables("base"),
+        strict=True,
+    )
+    for crd, low, base in levels:
+        kept = _masked(_coordinate(crd, p), _ones(low))
+        total = add(total, _shifted("shift_left", kept, base))
+    return total
 
 
 def _chunk(b: Builder, t: ir.Var) -> tuple[ir.Var, ir.Var]:
@@ -254,18 +299,27 @@ def _sort_buckets(spec: SortSpec) -> ir.Function:
         spec.values(names.OUTPUT),
         *(_STARTS, _SHARES, _SCRATCH, _DIGITS),
         *(_CHUNKS, _PASSES, _COUNTERS),
+        *(v for word in _PARTS if spec.joined for v in spec.level_variables(word)),
         _THREADS,
     )
     b = Builder([p.name for p in given])
     with b.parallel("t", _CHUNKS, _THREADS) as t:
         digits = b.allocate("counters", "int64", _COUNTERS)
         begin, end = ir.Load(_SHARES, t), ir.Load(_SHARES, add(t, literal(1)))
+        scratch = ir.Load(_SCRATCH, t)
         with b.loop("bucket", begin, end) as bucket:
             first = b.declare("first", ir.Load(_STARTS, bucket))
             after = ir.Load(_STARTS, add(bucket, literal(1)))
             size = b.declare("size", sub(after, first))
-            with b.branch(less(literal(1), size)):
-                _sort_bucket(spec, b, digits, first, size, ir.Load(_SCRATCH, t))
+            if spec.joined:
+                source = b.declare("source", first)
+                with b.branch(less(literal(1), size)):
+                    _sort_bucket(spec, b, digits, source, size, scratch)
+                _part(spec, b, bucket, first, source, size)
+            else:
+                with b.branch(less(literal(1), size)):
+                    source = b.declare("source", first)
+                    _sort_bucket(spec, b, digits, source, size, scratch)
         b.free(digits)
     return ir.Function(names.FILL, given, b.block())
 
@@ -274,26 +328,54 @@ def _sort_bucket(
     spec: SortSpec,
     b: Builder,
     digits: ir.Buffer,
-    first: ir.Var,
+    source: ir.Var,
     size: ir.Var,
     scratch: ir.Expr,
 ) -> None:
     """Emit the passes over one bucket, to and fro between it and the scratch.
 
-    The last pass must end in the bucket: an odd number of them starts in the scratch.
+    At last the entries are at ``source``. That is the bucket, an odd number of passes
+    having started in the scratch; or, of joined coordinates, wherever the last pass put
+    them.
     """
-    buffers = (*spec.crds(names.OUTPUT), spec.values(names.OUTPUT))
-    source = b.declare("source", first)
     target = b.declare("target", scratch)
-    odd = ir.Binary("mask", _PASSES, literal(1), "int64")
-    with b.branch(equal(odd, literal(1))):
-        with b.loop("p", literal(0), size) as p:
-            for buffer in buffers:
-                b.store(buffer, add(target, p), ir.Load(buffer, add(source, p)))
-        _swap(b, source, target)
+    if not spec.joined:
+        odd = _masked(_PASSES, literal(1))
+        with b.branch(equal(odd, literal(1))):
+            with b.loop("p", literal(0), size) as p:
+                for buffer in spec.moved:
+                    b.store(buffer, add(target, p), ir.Load(buffer, add(source, p)))
+            _swap(b, source, target)
     with b.loop("n", literal(0), _PASSES) as n:
         _pass(spec, b, n, digits, (source, target), size)
         _swap(b, source, target)
+
+
+def _part(
+    spec: SortSpec,
+    b: Builder,
+    bucket: ir.Var,
+    first: ir.Var,
+    source: ir.Var,
+    size: ir.Var,
+) -> None:
+    """Emit the parting of a bucket's joined numbers to coordinates, in its place."""
+    joined, values = spec.moved
+    levels = []
+    for crd, low, place, high, base in zip(
+        spec.crds(names.OUTPUT), *map(spec.level_variables, _PARTS), strict=True
+    ):
+        above = _masked(_shifted("shift_right", bucket, place), high)
+        leading = b.declare("leading", _shifted("shift_left", above, low))
+        levels.append((crd, leading, base, b.declare("ones", _ones(low))))
+    with b.loop("p", literal(0), size) as p:
+        number = b.declare("number", _coordinate(joined, add(source, p)))
+        for crd, leading, base, ones in levels:
+            kept = _masked(_shifted("shift_right", number, base), ones)
+            b.store(crd, add(first, p), cast(add(leading, kept), crd.dtype))
+    with b.branch(ir.Binary("ne", source, first, "bool")):
+        with b.loop("p", literal(0), size) as p:
+            b.store(values, add(first, p), ir.Load(values, add(source, p)))
 
 
 def _swap(b: Builder, source: ir.Var, target: ir.Var) -> None:
@@ -313,20 +395,21 @@ def _pass(
     """Emit one stable pass by a digit: count, turn to offsets, move."""
     source, target = between
     last = b.declare("source_end", add(source, size))
+    keys = spec.moved[:-1]
     parts = [
         tuple(
-            b.declare(word, ir.Load(_DIGITS, _part(spec, number, depth, place)))
+            b.declare(word, ir.Load(_DIGITS, _entry(len(keys), number, depth, place)))
             for place, word in enumerate(("shift", "mask", "place"))
         )
-        for depth in range(spec.n_levels)
+        for depth in range(len(keys))
     ]
 
     def digit_at(p: ir.Expr) -> ir.Expr:
         total: ir.Expr = literal(0)
-        for crd, part in zip(spec.crds(names.OUTPUT), parts, strict=True):
+        for crd, part in zip(keys, parts, strict=True):
             shift, mask, place = part
             kept = _shifted("shift_right", _coordinate(crd, p), shift)
-            kept = ir.Binary("mask", kept, mask, "int64")
+            kept = _masked(kept, mask)
             total = add(total, _shifted("shift_left", kept, place))
         return total
 
@@ -343,11 +426,11 @@ def _pass(
         at = b.declare("at", digit_at(p))
         to = b.declare("to", ir.Load(digits, at))
         b.store(digits, at, add(to, literal(1)))
-        for buffer in (*spec.crds(names.OUTPUT), spec.values(names.OUTPUT)):
+        for buffer in spec.moved:
             b.store(buffer, to, ir.Load(buffer, p))
 
 
-def _part(spec: SortSpec, number: ir.Var, depth: int, place: int) -> ir.Expr:
+def _entry(n_keys: int, number: ir.Var, depth: int, place: int) -> ir.Expr:
     """Return where ``digits`` has one part of what a pass takes from one level."""
     here = literal(3 * depth + place)
-    return add(mul(number, literal(3 * spec.n_levels)), here)
+    return add(mul(number, literal(3 * n_keys)), here)
