@@ -27,10 +27,10 @@ from sparray.compiler.lower.append import (
 from sparray.compiler.lower.blocks import BlocksOutput, ScatterBlocksOutput
 from sparray.compiler.lower.body import lower_tested
 from sparray.compiler.lower.context import Context, Output, Phase, parameters
+from sparray.compiler.lower.loops import lower_parallel_loop
 from sparray.compiler.lower.merge_path import lower_merge_path
 from sparray.compiler.lower.output import InheritOutput, InsertOutput, PlaceOutput
-from sparray.compiler.lower.parallel import lower_parallel, task
-from sparray.compiler.lower.parallel_positions import lower_parallel_positions
+from sparray.compiler.lower.parallel import task
 from sparray.compiler.lower.scope import Scope
 from sparray.compiler.lower.statement import lower_statement
 from sparray.compiler.lower.workspaces import (
@@ -151,10 +151,8 @@ def _lower_tasks(statement: Stmt, scope: Scope, ctx: Context) -> None:
     lists = list(buffered_workspaces(statement))
     if isinstance(statement, Forall) and statement.chunks == "merge":
         lower_merge_path(statement, scope, ctx)
-    elif isinstance(statement, Forall) and statement.parallel and statement.pos:
-        lower_parallel_positions(statement, scope, ctx, lists)
     elif isinstance(statement, Forall) and statement.parallel:
-        lower_parallel(statement, scope, ctx, lists)
+        lower_parallel_loop(statement, scope, ctx, lists)
     else:
         with task(scope, ctx, iter(lists)) as inside:
             for surrounded in ctx.output.whole(inside, ctx):

@@ -31,12 +31,10 @@ from sparray.compiler.lower.context import Context, extent_of
 from sparray.compiler.lower.forall import (
     length_of,
     loop_walkers,
-    lower_forall,
     lower_positions,
     lower_range,
 )
 from sparray.compiler.lower.scope import Scope
-from sparray.compiler.lower.statement import lowers
 from sparray.compiler.lower.walker import Walker, walker
 from sparray.compiler.lower.workspaces import allocate, release
 from sparray.compiler.schedule.assemble import Assembly
@@ -93,18 +91,6 @@ def task(scope: Scope, ctx: Context, lists: Iterator[Where]) -> Iterator[Scope]:
     yield scope
     ctx.output.end(ctx)
     release(ctx)
-
-
-@lowers(Forall)
-def lower_loop(statement: Forall, scope: Scope, ctx: Context) -> None:
-    """Lower a loop inside of a task, or one on threads after what it reads is packed.
-
-    The latter's tasks have no workspaces in memory of their own.
-    """
-    if statement.parallel:
-        lower_parallel(statement, scope, ctx, None)
-    else:
-        lower_forall(statement, scope, ctx)
 
 
 def lower_parallel(

@@ -1,5 +1,7 @@
 """Split a loop over positions over threads, in chunks of equal stored entries."""
 
+from contextlib import nullcontext
+
 from sparray.compiler.cin.effective import target_access
 from sparray.compiler.cin.nodes import Forall, Where
 from sparray.compiler.loop_ir import nodes as ir
@@ -24,9 +26,11 @@ def kept_loops(statement: Forall) -> int | None:
 
 
 def lower_parallel_positions(
-    statement: Forall, scope: Scope, ctx: Context, lists: list[Where]
+    statement: Forall, scope: Scope, ctx: Context, lists: list[Where] | None
 ) -> None:
     """Emit a parallel loop over chunks of an operand's positions.
+
+    ``lists`` are the workspaces of a task; None where the loop is in a task itself.
 
     **Rewrite**: ``∀i,j[pos A; parallel] s`` → ``parallel for t in range(chunks): for p
     in chunk t: s`` of the coordinates at ``p``. Where the result has not all of the
@@ -44,7 +48,8 @@ def lower_parallel_positions(
         chunks = b.declare("blocks", walk.blocks(total))
     with b.parallel("t", chunks, threads) as t:
         ctx.chunk = t
-        with task(scope, ctx, iter(lists)) as inside:
+        own = nullcontext(scope) if lists is None else task(scope, ctx, iter(lists))
+        with own as inside:
             if statement.block:
                 first, last = walk.block(t, total)
             else:

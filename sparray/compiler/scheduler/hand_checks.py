@@ -16,6 +16,7 @@ from sparray.compiler.scheduler.knobs import workspace_kinds
 from sparray.compiler.scheduler.position_checks import (
     check_pos,
     check_pos_in_chunks,
+    position_loop,
 )
 from sparray.compiler.scheduler.shape import Shape, late_indices, parallel_index
 from sparray.compiler.scheduler.tiling import can_tile
@@ -25,6 +26,8 @@ from sparray.formats.level import Locatable
 __all__ = ["HandChecks"]
 
 _LARGEST_TILE = 1024
+_ONE_PHASE = (Assembly.INSERT, Assembly.INHERIT)
+"""Ways in which nothing is counted first, so that tasks hold nothing of the result."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,16 +133,20 @@ class HandChecks:
             outermost = self.names.index(self.order[0])
             return f"{outermost}, the outermost loop, got {name}"
         packed_outside = not isinstance(statement, Forall)
-        if packed_outside and self.choice.way is not Assembly.INSERT:
-            return "a dense result, or nothing packed outside of the parallel loop"
+        if packed_outside and self.choice.way not in _ONE_PHASE:
+            return (
+                "a dense result, or one with the pattern of an operand, or nothing "
+                "packed outside of the parallel loop"
+            )
         possible = parallel_index(self.order, self.shape, self.choice, self.problem)
         if possible != index:
             return (
                 "an outermost loop with one range, each step of which writes its own "
                 f"part of the result; {name} is not such a loop"
             )
-        if isinstance(statement, Forall) and statement.pos:
-            return check_pos_in_chunks(statement, by, self.problem)
+        over = position_loop(statement, index)
+        if over is not None:
+            return check_pos_in_chunks(over, by, self.problem)
         if "merge" in by and (
             self.choice.way is not Assembly.INSERT
             or splits_rows(statement, self.problem) is None

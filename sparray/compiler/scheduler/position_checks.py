@@ -14,7 +14,15 @@ from sparray.compiler.scheduler.assembly import Choice, walked_at
 from sparray.compiler.scheduler.shape import Shape
 from sparray.compiler.scheduler.user_names import UserNames
 
-__all__ = ["check_pos", "check_pos_in_chunks"]
+__all__ = ["check_pos", "check_pos_in_chunks", "position_loop"]
+
+
+def position_loop(statement: Stmt, index: str) -> Forall | None:
+    """Return the loop of an index that runs over positions; None if there is none."""
+    for loop in walk(statement):
+        if isinstance(loop, Forall) and loop.index == index and loop.pos:
+            return loop
+    return None
 
 
 def check_pos(

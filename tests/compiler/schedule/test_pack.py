@@ -171,11 +171,16 @@ def test_the_panel_may_not_stand_around_a_loop_that_is_split_by_merge_path():
         check_stages(question(asked, "float64", 3))
 
 
-def test_the_panel_may_not_stand_around_the_parallel_loop_of_a_sparse_result():
+def test_the_panel_around_the_parallel_loop_of_a_sampled_result():
     m = sp.array(RNG.random((9, 7)) < 0.3, format="csr", dtype="float64")
     by_hand = sp.schedule("reorder(i j k).pack(C, i).parallelize(i)")
-    asked = Question(
-        "ij,ik,jk->ij", (m, RNG.random((9, 4)), RNG.random((7, 4))), schedule=by_hand
-    )
-    with pytest.raises(ScheduleError, match="expected a dense result"):
+    given = (m, RNG.integers(-3, 4, (9, 4)), RNG.integers(-3, 4, (7, 4)))
+    check_stages(Question("ij,ik,jk->ij", given, schedule=by_hand))
+
+
+def test_the_panel_may_not_stand_around_the_parallel_loop_of_a_counted_result():
+    m = sp.array(RNG.random((9, 9)) < 0.3, format="csr", dtype="float64")
+    by_hand = sp.schedule("pack(C, i).parallelize(i)")
+    asked = Question("ik,kj,k->ij", (m, m, RNG.random(9)), schedule=by_hand)
+    with pytest.raises(ScheduleError, match="expected a dense result, or one with"):
         check_stages(asked)

@@ -152,6 +152,22 @@ def test_three_counted_loops_are_one():
     check_stages(Question("ijk,ijk->ijk", (a, b), schedule=by_hand))
 
 
+@pytest.mark.parametrize("rest", ["", ".split(i, 3)"])
+def test_after_a_part_was_precomputed(rest):
+    """The part is made once, then read by all threads."""
+    schedule = f"precompute(abs(x[j]), i).accumulate().fuse(i, j).pos(i, A){rest}"
+    for format in ("csr", "coo"):
+        asked = Question(
+            "y[i] = A[i,j] * abs(x[j])",
+            (sparse((9, 6), format), full(6)),
+            schedule=sp.schedule(f"{schedule}.parallelize(i)"),
+        )
+        check_stages(asked)
+    with pytest.raises(ScheduleError, match="chunks of equal entries"):
+        sp.compute(asked.text, A=asked.operands[0], x=asked.operands[1],
+                   schedule=f"{schedule}.parallelize(i, rows)")  # fmt: skip
+
+
 def test_one_loop():
     by_hand = sp.schedule("accumulate().pos(i, A)")
     check_stages(Question("i,i->", (sparse(9, "coo"), full(9)), schedule=by_hand))

@@ -1,5 +1,7 @@
 """`precompute`: CIN before and after, every stage of kernels, and what is refused."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from oracle_check import Question, check_dispatch, check_stages
@@ -12,6 +14,7 @@ from sparray.compiler.cin.verify import verify
 from sparray.compiler.index_notation.parser import parse_assignment
 from sparray.compiler.schedule.precompute import Precompute
 from sparray.errors import ScheduleError
+from sparray.formats import as_format
 
 RNG = np.random.default_rng(0)
 TEXT = "y[i] = A[i,j] * exp(x[j])"
@@ -91,6 +94,21 @@ def test_every_stage(text, schedule, dtype):
             check_stages(question(text, schedule, "float64"))
         return
     check_stages(question(text, schedule, dtype))
+
+
+@pytest.mark.parametrize("format", [None, "dense"])
+@pytest.mark.parametrize(
+    ("text", "schedule"),
+    [
+        ("C[i,j] = A[i,j] * abs(x[j])", "precompute(abs(x[j]), i).parallelize(i)"),
+        ("C[i,j] = A[i,j] * abs(x[j])",
+         "precompute(abs(x[j]), i).fuse(i, j).pos(i, A).split(i, 3).parallelize(i)"),
+    ],
+)  # fmt: skip
+def test_before_a_parallel_loop(text, schedule, format):
+    """Threads share what was made before them; entries are written where they are."""
+    wanted = as_format("csr" if format is None else format, 2)
+    check_stages(replace(question(text, schedule), format=wanted))
 
 
 def test_in_tiles():

@@ -1,0 +1,33 @@
+"""Lower a loop, on one thread or on several, wherever it stands."""
+
+from sparray.compiler.cin.nodes import Forall, Where
+from sparray.compiler.lower.context import Context
+from sparray.compiler.lower.forall import lower_forall
+from sparray.compiler.lower.parallel import lower_parallel
+from sparray.compiler.lower.parallel_positions import lower_parallel_positions
+from sparray.compiler.lower.scope import Scope
+from sparray.compiler.lower.statement import lowers
+
+__all__ = ["lower_loop", "lower_parallel_loop"]
+
+
+@lowers(Forall)
+def lower_loop(statement: Forall, scope: Scope, ctx: Context) -> None:
+    """Lower a loop inside of a task, or one on threads after what it reads is packed.
+
+    The latter's tasks have no workspaces in memory of their own.
+    """
+    if statement.parallel:
+        lower_parallel_loop(statement, scope, ctx, None)
+    else:
+        lower_forall(statement, scope, ctx)
+
+
+def lower_parallel_loop(
+    statement: Forall, scope: Scope, ctx: Context, lists: list[Where] | None
+) -> None:
+    """Emit a parallel loop; ``lists`` are the workspaces of a task, as elsewhere."""
+    if statement.pos:
+        lower_parallel_positions(statement, scope, ctx, lists)
+    else:
+        lower_parallel(statement, scope, ctx, lists)
