@@ -3,14 +3,15 @@
 Reverse mode on the expression tree: each subexpression receives a *seed*, the
 derivative of the loss by it at every value of the indices around it, and hands its
 operands theirs. A seed that reaches the operand in question is summed over the
-indices which that access lacks.
+indices which that access lacks. Where the operand is read in windows, a `Selection`
+says which of its coordinates each value of the indices stands for.
 """
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from sparray.compiler.derivatives import Rules
-from sparray.compiler.index_notation.affine import is_affine
+from sparray.compiler.index_notation.affine import is_affine, rename_coordinate
 from sparray.compiler.index_notation.canonical import index_name
 from sparray.compiler.index_notation.nodes import (
     Access,
@@ -30,6 +31,7 @@ from sparray.compiler.index_notation.traversal import (
     walk,
 )
 from sparray.compiler.index_notation.verify import verify
+from sparray.compiler.selection import Selection, selections
 from sparray.errors import ExpressionError, UnsupportedError
 
 __all__ = ["gradient", "masked_gradient"]
@@ -63,7 +65,8 @@ def gradient(
     Returns
     -------
     Assignment
-        The target is ``d<wrt>`` with the indices of the first access to ``wrt``. An
+        The target is ``d<wrt>`` with the indices of the first access to ``wrt``, a new
+        one for each window. It reads the `selections` of the operand, too. An
         index of the target may be absent on the right (the gradient of a sum is
         broadcast), and without any contribution the value is the literal 0.
 
@@ -74,7 +77,7 @@ def gradient(
         ``extents`` is needed and not given.
     UnsupportedError
         If ``wrt`` is read with a repeated index, or below a reduction other than a
-        sum, or a coordinate of any operand is not an index alone.
+        sum.
 
     Notes
     -----
@@ -89,12 +92,18 @@ def gradient(
     'dA[i,j] = g[i] * x[j]'
     >>> print_assignment(gradient(statement, "x", "g"))
     'dx[j] = sum(i, g[i] * A[i,j])'
+    >>> statement = parse_assignment("y[i] = x[i + k] * w[k]")
+    >>> print_assignment(gradient(statement, "x", "g"))
+    'dx[j] = sum((i, k), g[i] * w[k] * window1[j,i,k])'
     """
     verify(assignment)
     read = [a for a in accesses(assignment.value) if a.tensor == wrt]
     _check(assignment, read, wrt, upstream)
-    target = Access(_target_name(assignment, wrt, upstream), read[0].indices)
-    differentiation = _Differentiation(wrt, Rules(is_complex), extents or {})
+    target = Access(
+        _target_name(assignment, wrt, upstream), _target_indices(assignment, read[0])
+    )
+    chosen = selections(assignment, wrt, upstream, target.tensor)
+    differentiation = _Differentiation(wrt, Rules(is_complex), extents or {}, chosen)
     seed = Access(upstream, assignment.target.indices)
     terms = [
         term.renamed(target.indices)
@@ -186,16 +195,25 @@ class _Term:
     access: Access
     seed: Expr
     active: tuple[str, ...]
+    chosen: tuple[Selection, ...] = ()
 
     def renamed(self, target: tuple[str, ...]) -> Expr:
         """Return the contribution with the access's indices named as the target's."""
         summed = [i for i in self.active if i not in self.access.indices]
-        names = dict(zip(self.access.indices, target, strict=True))
+        names = {
+            index: new
+            for index, new in zip(self.access.indices, target, strict=True)
+            if not is_affine(index)
+        }
         kept = (i for i in summed if i not in target)
         fresh = _fresh_names({*target, *kept, *_bound(self.seed)})
         for index in summed:
             names[index] = index if index not in target else next(fresh)
         value = _rename(self.seed, names, fresh)
+        for selection in self.chosen:
+            of = tuple(names[index] for index in selection.indices)
+            factor = Access(selection.name, (target[selection.axis], *of))
+            value = Apply("mul", (value, factor))
         indices = tuple(names[index] for index in summed)
         return Reduce("add", indices, value) if indices else value
 
@@ -205,6 +223,7 @@ class _Differentiation:
     wrt: str
     rules: Rules
     extents: Mapping[str, int]
+    chosen: tuple[Selection, ...] = ()
 
     def terms(self, expr: Expr, seed: Expr, active: tuple[str, ...]) -> Iterator[_Term]:
         """Yield the contribution of every occurrence of the operand below."""
@@ -231,18 +250,20 @@ class _Differentiation:
 
     def leaf(self, access: Access, seed: Expr, active: tuple[str, ...]) -> _Term:
         # A sum over an index that neither side has is a multiplication.
-        here = {*free_indices(seed), *access.indices}
+        here = {*free_indices(seed), *free_indices(access)}
         for index in active:
             if index not in here and index in self.extents:
                 seed = Apply("mul", (seed, Literal(self.extents[index])))
                 active = tuple(i for i in active if i != index)
-        return _Term(access, seed, active)
+        chosen = tuple(one for one in self.chosen if one.access == access)
+        return _Term(access, seed, active, chosen)
 
 
 def _rename(expr: Expr, names: Mapping[str, str], fresh: Iterator[str]) -> Expr:
     """Rename free indices, and bound ones that would clash with a new name."""
     if isinstance(expr, Access):
-        return Access(expr.tensor, tuple(names[i] for i in expr.indices))
+        indices = tuple(rename_coordinate(i, names) for i in expr.indices)
+        return Access(expr.tensor, indices)
     if not isinstance(expr, Reduce):
         operands = tuple(_rename(child, names, fresh) for child in children(expr))
         return replace_children(expr, operands)
@@ -274,6 +295,13 @@ def _target_name(assignment: Assignment, wrt: str, upstream: str) -> str:
     return name
 
 
+def _target_indices(assignment: Assignment, access: Access) -> tuple[str, ...]:
+    """Return the indices of the gradient: those of an access, new ones for windows."""
+    taken = {i for a in accesses(assignment.value) for i in free_indices(a)}
+    fresh = _fresh_names(taken | {*assignment.target.indices})
+    return tuple(next(fresh) if is_affine(i) else i for i in access.indices)
+
+
 def _check(assignment: Assignment, read: list[Access], wrt: str, upstream: str) -> None:
     text = print_assignment(assignment)
     if not read:
@@ -282,10 +310,6 @@ def _check(assignment: Assignment, read: list[Access], wrt: str, upstream: str) 
     if any(access.tensor == upstream for access in accesses(assignment.value)):
         message = f"upstream: expected a new name, got {upstream!r}"
         raise ExpressionError(f"{message}, in {text}")
-    for access in accesses(assignment.value):
-        if any(map(is_affine, access.indices)):
-            message = f"gradient of an expression with windows, {print_access(access)}"
-            raise UnsupportedError(f"{message}, in {text}")
     for access in read:
         if len(set(access.indices)) < len(access.indices):
             message = f"gradient through the diagonal {print_access(access)}"
@@ -293,7 +317,7 @@ def _check(assignment: Assignment, read: list[Access], wrt: str, upstream: str) 
 
 
 def _check_extents(assignment: Assignment, result: Assignment) -> None:
-    occurring = {i for a in accesses(result.value) for i in a.indices}
+    occurring = {i for a in accesses(result.value) for i in free_indices(a)}
     for index in sorted(_bound(result.value) - occurring):
         message = f"gradient: the extent of index {index!r} is needed, pass extents"
         raise ExpressionError(f"{message}, in {print_assignment(assignment)}")

@@ -21,6 +21,7 @@ except ImportError as error:
 from sparray.torch import operators
 from sparray.torch.creation import as_tensor, from_buffers, tensor
 from sparray.torch.dispatch import explain, strict
+from sparray.torch.expressions import compute
 from sparray.torch.pattern import Pattern
 from sparray.torch.plan import Sparse
 from sparray.torch.schedules import Cubic, LayerWise, OneShot, Periodic, Schedule
@@ -84,6 +85,7 @@ __all__ = [
     "Pattern",
     "SparseTensor",
     "as_tensor",
+    "compute",
     "explain",
     "from_buffers",
     "implements",

@@ -12,9 +12,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 import torch
 
+from sparray.compiler.selection import Selection
+from sparray.convert import from_coords
 from sparray.convert.torch_memory import as_strided_tensor
 from sparray.dispatch import evaluate_expression
 from sparray.errors import (
@@ -28,7 +31,7 @@ from sparray.formats.format import Format
 from sparray.formats.named import named_format
 from sparray.sparse_array import SparseArray
 from sparray.stored import Operand, Stored
-from sparray.torch.gradients import Ones, Other, gradient_of
+from sparray.torch.gradients import Ones, Other, Source, gradient_of
 from sparray.torch.layouts import WORTH_REORDERING, as_laid_out, layouts_of
 from sparray.torch.pattern import Pattern, as_numpy
 
@@ -239,7 +242,7 @@ def _gradient(
 
 
 def _source(
-    source: int | Other | Ones,
+    source: Source,
     evaluation: Evaluation,
     tensors: Sequence[torch.Tensor],
     number: int,
@@ -247,6 +250,8 @@ def _source(
 ) -> tuple[torch.Tensor, Pattern | None]:
     if isinstance(source, int):
         return tensors[source], evaluation.patterns[source]
+    if isinstance(source, Selection):
+        return _selected(source, evaluation, tensors)
     if isinstance(source, Ones):
         extent = tensors[number].shape[source.axis]
         return torch.ones(extent, dtype=torch.bool), None
@@ -255,6 +260,23 @@ def _source(
     pattern = evaluation.patterns[number]
     if pattern is None:
         raise InternalError("gradient: expected a sparse operand below a mask")
+    return pattern.ones, pattern
+
+
+def _selected(
+    source: Selection, evaluation: Evaluation, tensors: Sequence[torch.Tensor]
+) -> tuple[torch.Tensor, Pattern]:
+    """Return a selection as a sparse operand: ones where a window reads."""
+    expression = evaluation.expression
+    shaped = [
+        tensor if pattern is None else pattern
+        for tensor, pattern in zip(tensors, evaluation.patterns, strict=True)
+    ]
+    sizes = dict(zip(expression.sizes, expression.extents(shaped), strict=True))
+    entries, shape = source.entries(sizes), source.shape(sizes)
+    ones = np.ones(entries.shape[1], np.bool_)
+    format = "csr" if len(shape) == 2 else "csf"
+    pattern = Pattern(from_coords(entries, ones, shape, format))
     return pattern.ones, pattern
 
 

@@ -1,17 +1,18 @@
 """From an expression to the expressions of its gradients, derived once and kept."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import lru_cache
 
 from sparray.compiler.autodiff import gradient, masked_gradient
 from sparray.compiler.index_notation.nodes import Access, Apply, Assignment, Literal
 from sparray.compiler.index_notation.printer import print_assignment
-from sparray.compiler.index_notation.simplify import free_indices
+from sparray.compiler.index_notation.traversal import accesses, substitute
+from sparray.compiler.selection import Selection, selections
 from sparray.errors import InternalError
 from sparray.expression import Expression, assignment_expression
 
-__all__ = ["Gradient", "Ones", "Other", "gradient_of"]
+__all__ = ["Gradient", "Ones", "Other", "Source", "gradient_of"]
 
 
 class Other(Enum):
@@ -31,7 +32,7 @@ class Ones:
     axis: int
 
 
-Source = int | Other | Ones
+Source = int | Other | Ones | Selection
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +83,8 @@ def gradient_of(
     if len(names) != len(expression.operands):
         raise InternalError(f"{expression.text}: expected one access for each operand")
     upstream, mask = Other.UPSTREAM.value, Other.MASK.value
-    given = (expression.assignment, names[number], upstream)
+    stated = _with_sources(expression)
+    given = (stated, names[number], upstream)
     if is_sparse:
         made = masked_gradient(*given, mask, is_complex=is_complex)
     else:
@@ -91,15 +93,44 @@ def gradient_of(
         return None
     sources: dict[str, Source] = {name: n for n, name in names.items()}
     sources |= {upstream: Other.UPSTREAM, mask: Other.MASK}
+    sources |= _selections(expression, stated, names[number], made)
     made, ones = _with_extents(made)
     sources |= ones
     derived = assignment_expression(print_assignment(made))
     return Gradient(derived, tuple(sources[name] for name in derived.tensors))
 
 
+def _with_sources(expression: Expression) -> Assignment:
+    """Return an expression's assignment with windows as they are written."""
+    assignment = expression.assignment
+    written = {
+        access: Access(
+            access.tensor,
+            tuple(expression.sources.get(i, i) for i in access.indices),
+        )
+        for access in accesses(assignment.value)
+    }
+    return Assignment(assignment.target, substitute(assignment.value, written))
+
+
+def _selections(
+    expression: Expression, stated: Assignment, name: str, made: Assignment
+) -> dict[str, Selection]:
+    """Return the selections that a gradient reads, of what sizes know as windows."""
+    read = selections(stated, name, Other.UPSTREAM.value, made.target.tensor)
+    known = selections(expression.assignment, name)
+    return {
+        one.name: replace(same, name=one.name)
+        for one, same in zip(read, known, strict=True)
+    }
+
+
 def _with_extents(made: Assignment) -> tuple[Assignment, dict[str, Ones]]:
-    """Multiply by ones along each index of the target that the value lacks."""
-    present = free_indices(made.value)
+    """Multiply by ones along each index of the target that no operand has.
+
+    A sum of indices says no more than how far one of them may go.
+    """
+    present = {i for access in accesses(made.value) for i in access.indices}
     value, ones = made.value, {}
     for axis, index in enumerate(made.target.indices):
         if index not in present:
