@@ -13,6 +13,7 @@ __all__ = [
     "InvalidBufferError",
     "KernelMemoryError",
     "MissingExtraError",
+    "MissingFileError",
     "MissingNameError",
     "PatternError",
     "PlanError",
@@ -67,6 +68,10 @@ class DeviceError(SparrayError, RuntimeError):
 
 class FileFormatError(SparrayError, ValueError):
     """A file is not of its kind, or promises what it cannot hold."""
+
+
+class MissingFileError(SparrayError, FileNotFoundError):
+    """There is no file, or no folder, of a name."""
 
 
 class InvalidBufferError(SparrayError, ValueError):

@@ -19,6 +19,7 @@ __all__ = [
     "Expression",
     "Shaped",
     "assignment_expression",
+    "check_missing",
     "einsum_expression",
     "mask_kind",
 ]
@@ -39,6 +40,18 @@ def mask_kind(mask: object, complement: bool) -> str | None:
             raise ExpressionError("complement: expected a mask too, got none")
         return None
     return COMPLEMENT if complement else STRUCTURE
+
+
+def check_missing(missing: object) -> None:
+    """Raise an error unless ``missing=`` says what a missing entry is.
+
+    Raises
+    ------
+    ExpressionError
+        If it is neither ``"zero"`` nor ``"fill"``.
+    """
+    if not isinstance(missing, str) or missing not in ("zero", "fill"):
+        raise ExpressionError(f"missing: expected 'zero' or 'fill', got {missing!r}")
 
 
 _roads: dict[object, object] = {}
@@ -369,8 +382,7 @@ def _expression(
     from sparray.compiler.index_notation.masks import mask_name, masked, refuse_marks
     from sparray.compiler.index_notation.verify import verify
 
-    if missing not in ("zero", "fill"):
-        raise ExpressionError(f"missing: expected 'zero' or 'fill', got {missing!r}")
+    check_missing(missing)
     refuse_marks(stated.value, text)
     if semiring is not None:
         stated = _over_semiring(text, stated, missing, semiring)

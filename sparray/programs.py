@@ -6,7 +6,7 @@ and kept no longer than they are needed.
 """
 
 import math
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
@@ -69,9 +69,9 @@ def _has_statements(text: str) -> bool:
 
 def parsed_program(text: str, outputs: Sequence[str] | None = None) -> "Program":
     """Return the program of a text, parsed once."""
-    if outputs is None or isinstance(outputs, str):
+    if isinstance(outputs, str | None) or not isinstance(outputs, Iterable):
         return _parsed(text, outputs)
-    return _parsed(text, tuple(map(str, outputs)))
+    return _parsed(text, tuple(outputs))
 
 
 @lru_cache(maxsize=1024)

@@ -9,16 +9,17 @@ import numpy.typing as npt
 from sparray.dispatch import evaluate_expression
 from sparray.errors import ShapeError
 from sparray.expression import assignment_expression
+from sparray.formats.coordinates import as_dtype
 from sparray.results import wrap_result
 
 if TYPE_CHECKING:
-    from sparray.sparse_array import SparseArray
+    pass
 
 __all__ = ["sum_over"]
 
 
 def sum_over(
-    operand: "SparseArray",
+    operand: Any,
     axis: int | tuple[int, ...] | None = None,
     dtype: npt.DTypeLike | None = None,
 ) -> Any:
@@ -26,7 +27,7 @@ def sum_over(
 
     Parameters
     ----------
-    operand : SparseArray
+    operand : SparseArray or array_like
         Any format.
     axis : int or tuple of int, optional
         Which axes; all of them by default. Negative ones count from the end.
@@ -47,13 +48,19 @@ def sum_over(
     if hasattr(operand, "__sparray_function__"):
         # A lazy array.
         return operand.__sparray_function__("sum", operand, axis=axis, dtype=dtype)
+    if not isinstance(operand, np.ndarray) and not hasattr(operand, "_levels"):
+        # Nested lists, numbers, what SciPy and torch have. Conversions sum, too.
+        from sparray.convert import array
+
+        operand = array(operand, copy=False)
     ndim = operand.ndim
     axes = _axes(axis, ndim, operand.shape)
     indices = [f"i{n}" for n in range(ndim)]
     kept = ",".join(name for n, name in enumerate(indices) if n not in axes)
     target = f"C[{kept}]" if kept else "C"
     expression = assignment_expression(f"{target} = A[{','.join(indices)}]")
-    wide = np.zeros(0, operand.dtype).sum(dtype=dtype).dtype
+    asked = None if dtype is None else as_dtype(dtype)
+    wide = np.zeros(0, operand.dtype).sum(dtype=asked).dtype
     wide_operand = operand if wide == operand.dtype else operand.astype(wide)
     stored = evaluate_expression(expression, [wide_operand])
     result = wrap_result(stored, operand)

@@ -14,7 +14,7 @@ from sparray.convert.entries import (
 )
 from sparray.convert.objects import array
 from sparray.convert.scipy_arrays import from_scipy, to_scipy
-from sparray.convert.torch_tensors import from_torch, to_torch
+from sparray.convert.torch_tensors import from_torch, strided_ndarray, to_torch
 
 __all__ = [
     "array",
@@ -26,5 +26,6 @@ __all__ = [
     "from_scipy",
     "from_torch",
     "to_scipy",
+    "strided_ndarray",
     "to_torch",
 ]

@@ -30,7 +30,7 @@ from sparray.sparse_array import SparseArray
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["from_torch", "to_torch"]
+__all__ = ["from_torch", "strided_ndarray", "to_torch"]
 
 
 def from_torch(
@@ -84,11 +84,7 @@ def from_torch(
             f"tensor: expected a torch.Tensor, got {type(tensor).__name__} "
             "(sparray.array takes any array)"
         )
-    if tensor.device.type != "cpu":
-        raise UnsupportedError(
-            f"tensor: expected one on the CPU, got device {tensor.device} "
-            "(tensor.cpu() copies it)"
-        )
+    _check_device(tensor)
     tensor = tensor.detach()
     if tensor.layout == torch.strided:
         fill = 0 if fill_value is None else fill_value
@@ -106,6 +102,28 @@ def from_torch(
     return (
         made if format is None else convert_format(made, as_format(format, made.ndim))
     )
+
+
+def strided_ndarray(tensor: "torch.Tensor") -> npt.NDArray[Any]:
+    """Return a dense torch tensor as an array that shares its memory.
+
+    Raises
+    ------
+    DTypeError
+        If NumPy has no such dtype.
+    UnsupportedError
+        If the tensor is on another device than the CPU.
+    """
+    _check_device(tensor)
+    return _to_numpy(tensor.detach())
+
+
+def _check_device(tensor: "torch.Tensor") -> None:
+    if tensor.device.type != "cpu":
+        raise UnsupportedError(
+            f"tensor: expected one on the CPU, got device {tensor.device} "
+            "(tensor.cpu() copies it)"
+        )
 
 
 def to_torch(array: SparseArray, copy: bool = False) -> "torch.Tensor":

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import numpy as np
+
 from sparray._kernels.tuned import remember
 from sparray.compiler.index_notation.semiring import Semiring
 from sparray.dispatch import forget_plans, fused_runner
@@ -183,10 +185,10 @@ def autotune(
     ij,j->i: 2 of ... ways measured, ... times as fast as the scheduler's choice
     ...
     """
-    if candidates < 1:
-        raise SettingError(f"candidates: expected 1 or more, got {candidates}")
-    if not seconds > 0:
-        raise SettingError(f"seconds: expected a positive number, got {seconds}")
+    if not isinstance(candidates, int | np.integer) or candidates < 1:
+        raise SettingError(f"candidates: expected 1 or more, got {candidates!r}")
+    if not isinstance(seconds, int | float | np.number) or not seconds > 0:
+        raise SettingError(f"seconds: expected a positive number, got {seconds!r}")
     if outputs is not None or is_program(expression):
         program = stated_program(
             expression,

@@ -17,7 +17,7 @@ from sparray.compiler.problem import Problem, TensorSpec, result_spec
 from sparray.compiler.scheduler.output_format import infer_format
 from sparray.convert import array
 from sparray.dispatch import check_memory, evaluate_expression
-from sparray.errors import ExpressionError, ScheduleError
+from sparray.errors import DTypeError, ExpressionError, ScheduleError
 from sparray.execution import PlanRunner
 from sparray.expression import Expression, assignment_expression, mask_kind
 from sparray.formats.coordinates import as_dtype
@@ -398,6 +398,8 @@ def _spec(
     index_dtype: str,
     semiring: Semiring | None = None,
 ) -> TensorSpec:
+    if index_dtype not in ("int32", "int64"):
+        raise DTypeError(f"index_dtype: expected int32 or int64, got {index_dtype!r}")
     made = as_format("dense" if format is None else format, ndim)
     if any(level.roles for level in made.levels):
         zero = 0 if semiring is None else semiring.zero_of(dtype)

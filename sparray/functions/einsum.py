@@ -1,17 +1,19 @@
 """Expressions in index notation as functions: einsum and compute."""
 
+import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from sparray.convert import array
+from sparray.convert import array, strided_ndarray
 from sparray.dispatch import evaluate_expression
 from sparray.errors import ExpressionError, ScheduleError, ShapeError
 from sparray.expression import (
     Expression,
     assignment_expression,
+    check_missing,
     einsum_expression,
     mask_kind,
 )
@@ -37,11 +39,15 @@ def as_operand(argument: str, value: Any) -> Operand:
     """Return an array as an operand: sparse ones as they are, others dense.
 
     SciPy sparse arrays and torch's sparse tensors become SparseArrays that share
-    their buffers where the layouts allow.
+    their buffers where the layouts allow; torch's dense tensors stay dense.
     """
     if isinstance(value, SparseArray | np.ndarray):
         return value
     module = type(value).__module__.partition(".")[0]
+    torch = sys.modules.get("torch")
+    if module == "torch" and torch is not None and value.layout is torch.strided:
+        # What torch holds dense stays so: nobody asked for entries.
+        return strided_ndarray(value)
     if module in ("scipy", "torch") or hasattr(value, "__sparray__"):
         made = array(value, copy=False)
         return made.todense() if made.format.is_dense else made
@@ -128,6 +134,7 @@ def einsum(
                 "einsum", subscripts, *operands, **options
             )
             return made
+    check_missing(missing)
     by_hand = None if schedule is None else _schedule(schedule)
     over = None if semiring is None else _semiring(semiring)
     given = [as_operand(f"operands[{n}]", value) for n, value in enumerate(operands)]
@@ -195,6 +202,7 @@ def compute(
     >>> sp.compute("z[i] = A[i,j] * x[j]; s = max(i, z[i])", A=A, x=[1.0, 10.0])
     array(20.)
     """
+    check_missing(missing)
     if outputs is not None or is_program(expression):
         return _compute_program(
             expression,

@@ -15,10 +15,11 @@ from sparray.dispatch import (
     Given,
     fused_runner,
 )
-from sparray.errors import ScheduleError
+from sparray.errors import ExpressionError, ScheduleError
 from sparray.expression import (
     Expression,
     assignment_expression,
+    check_missing,
     einsum_expression,
     mask_kind,
 )
@@ -105,6 +106,11 @@ def explain(
       out[i] = sum(j, A[i,j] * B[j])
     ...
     """
+    check_missing(missing)
+    if not isinstance(expression, str):
+        raise ExpressionError(
+            f"expression: expected a str, got {type(expression).__name__}"
+        )
     if outputs is not None or is_program(expression):
         # It explains what is left of a program by this module.
         from sparray.functions.explained_program import explain_program

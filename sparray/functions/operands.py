@@ -8,6 +8,7 @@ from sparray.errors import ExpressionError
 from sparray.expression import (
     Expression,
     assignment_expression,
+    check_missing,
     einsum_expression,
     mask_kind,
 )
@@ -61,6 +62,7 @@ def stated(
         raise ExpressionError(
             f"expression: expected a str, got {type(expression).__name__}"
         )
+    check_missing(missing)
     by_hand, over = as_schedule(schedule), as_semiring(semiring)
     kind = mask_kind(mask, complement)
     if "=" in expression:

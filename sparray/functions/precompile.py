@@ -26,6 +26,10 @@ from sparray.stored import dense_operand
 __all__ = ["Precompiled", "precompile"]
 
 _DELAY_S = 2.0
+_EXPECTED = (
+    "exprs: expected pairs of an expression and its operands (a list, or a mapping of "
+    "names) or formats"
+)
 _OPTIONS = ("format", "missing", "schedule", "semiring", "mask", "complement")
 _SETTINGS = ("dtype", "index_dtype", *_OPTIONS[2:])
 
@@ -131,17 +135,17 @@ def _load(spec: KernelSpec | SortSpec) -> bool:
 
 
 def _pairs(exprs: Iterable[Any]) -> list[tuple[str, Any]]:
+    if isinstance(exprs, str) or not isinstance(exprs, Iterable):
+        raise ExpressionError(f"{_EXPECTED}, got {exprs!r}")
     pairs = []
     for item in exprs:
         if (
             not isinstance(item, tuple)
             or len(item) != 2
             or not isinstance(item[0], str)
+            or not isinstance(item[1], Mapping | list | tuple)
         ):
-            raise ExpressionError(
-                "exprs: expected pairs of an expression and its operands or formats, "
-                f"got {item!r}"
-            )
+            raise ExpressionError(f"{_EXPECTED}, got {item!r}")
         pairs.append(item)
     return pairs
 

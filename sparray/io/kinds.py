@@ -1,16 +1,18 @@
 """The kinds of files, and which one a file is."""
 
+import errno
 import inspect
 import os
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy.typing as npt
 
-from sparray.errors import FileFormatError, SettingError
+from sparray.errors import FileFormatError, MissingFileError, SettingError
 from sparray.formats.format import Format
 from sparray.io.description import Description
 from sparray.io.hdf5 import describe_hdf5, read_hdf5, write_hdf5
@@ -121,6 +123,8 @@ def load(
         If the kind, or an option, is unknown.
     MissingExtraError
         If a package is not installed that the kind needs.
+    MissingFileError
+        If there is none of the name.
     OSError
         If the file cannot be opened.
 
@@ -136,10 +140,11 @@ def load(
     >>> B.format.name
     'csc'
     """
-    chosen = _kind(kind) if kind is not None else _kind_of_file(path)
-    read = KINDS[chosen].read
-    _check_options(read, options, chosen)
-    return read(path, format, dtype=dtype, **options)
+    with _file_named(path):
+        chosen = _kind(kind) if kind is not None else _kind_of_file(path)
+        read = KINDS[chosen].read
+        _check_options(read, options, chosen)
+        return read(path, format, dtype=dtype, **options)
 
 
 def save(
@@ -173,6 +178,8 @@ def save(
         If such files cannot hold the array.
     MissingExtraError
         If a package is not installed that the kind needs.
+    MissingFileError
+        If its folder does not exist.
     OSError
         If the file cannot be written.
     """
@@ -181,7 +188,8 @@ def save(
             f"array: expected a SparseArray, got {type(array).__name__} "
             "(sparray.array makes one)"
         )
-    chosen = _kind(kind) if kind is not None else _kind_of_name(path)
+    with _file_named(path):
+        chosen = _kind(kind) if kind is not None else _kind_of_name(path)
     if chosen is None:
         suffixes = ", ".join(s for one in KINDS.values() for s in one.suffixes)
         raise SettingError(
@@ -190,7 +198,8 @@ def save(
         )
     write = KINDS[chosen].write
     _check_options(write, options, chosen)
-    write(path, array, **options)
+    with _file_named(path, "an existing folder"):
+        write(path, array, **options)
 
 
 def describe(path: str | os.PathLike[str], *, kind: str | None = None) -> Description:
@@ -208,8 +217,28 @@ def describe(path: str | os.PathLike[str], *, kind: str | None = None) -> Descri
     FileFormatError
         If its header is damaged, or it is of no known kind.
     """
-    chosen = _kind(kind) if kind is not None else _kind_of_file(path)
-    return KINDS[chosen].describe(path)
+    with _file_named(path):
+        chosen = _kind(kind) if kind is not None else _kind_of_file(path)
+        return KINDS[chosen].describe(path)
+
+
+@contextmanager
+def _file_named(path: object, expected: str = "a file") -> Iterator[None]:
+    """Say what is wrong with a path where the system does."""
+    if not isinstance(path, str | os.PathLike):
+        raise SettingError(
+            f"path: expected a str or an os.PathLike, got {type(path).__name__}"
+        )
+    name = os.fspath(path)
+    try:
+        yield
+    except FileNotFoundError as error:
+        if isinstance(error, MissingFileError):
+            raise
+        message = f"path: expected {expected}, got none"
+        raise MissingFileError(errno.ENOENT, message, name) from error
+    except IsADirectoryError as error:
+        raise FileFormatError(f"{name}: expected a file, got a folder") from error
 
 
 def _kind(kind: str) -> str:

@@ -24,7 +24,7 @@ STATEMENTS = [
     "y = A[i, i + k] * w[k]",
     "y[i] = sum(k, exp(x[i + k] * w[k])) + x[0]",
     "y[i] = x[i in 4:4]",
-    "D[i,j] = A[i + 1, j + 2] * A[i, 2*j] * x[i]",
+    "D[i,j] = A[i + 1, j + 2] * A[2*i, 2*j] * z[i]",
     "y[i] = x[i in 2:5] * sum(j, A[i in 1:4, j])",
 ]
 

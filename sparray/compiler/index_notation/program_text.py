@@ -74,6 +74,7 @@ def _statements(text: str) -> Iterator[str]:
 
 
 def _names(outputs: Sequence[str]) -> tuple[str, ...]:
-    if isinstance(outputs, str) or not all(isinstance(x, str) for x in outputs):
+    named = isinstance(outputs, Sequence) and not isinstance(outputs, str)
+    if not named or not all(isinstance(x, str) for x in outputs):
         raise ExpressionError(f"outputs: expected a sequence of names, got {outputs!r}")
     return tuple(outputs)
