@@ -237,8 +237,6 @@ def _file_named(path: object, expected: str = "a file") -> Iterator[None]:
             raise
         message = f"path: expected {expected}, got none"
         raise MissingFileError(errno.ENOENT, message, name) from error
-    except IsADirectoryError as error:
-        raise FileFormatError(f"{name}: expected a file, got a folder") from error
 
 
 def _kind(kind: str) -> str:
