@@ -54,6 +54,10 @@ _NAMES = {
     "sparray.functions.ordering": "sort",
     "sparray.functions.precompile": "precompile Precompiled",
     "sparray.functions.ranges": "arange linspace",
+    "sparray.functions.reductions.moments": "mean std var",
+    "sparray.functions.reductions.positions": "argmax argmin",
+    "sparray.functions.reductions.running": "cumulative_prod cumulative_sum",
+    "sparray.functions.reductions.totals": "all any count_nonzero max min prod sum",
     "sparray.functions.schedule": "Schedule schedule",
     "sparray.functions.searching": "nonzero searchsorted",
     "sparray.functions.sets": (
@@ -61,7 +65,6 @@ _NAMES = {
     ),
     "sparray.functions.triangles": "tril triu",
     "sparray.io.kinds": "load save",
-    "sparray.reductions": "sum",
     "sparray.sparse_array": "SparseArray",
     "sparray.tracing.fused_function": "fuse FusedFunction",
     "sparray.tracing.lazy_array": "lazy LazyArray",
@@ -73,7 +76,7 @@ _NAMES = {
 _PACKAGES = ("io", "linalg")
 
 # What a module calls a name otherwise than users do.
-_INNER_NAMES = {"sum": "sum_over"}
+_INNER_NAMES: dict[str, str] = {}
 
 _MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}
 

@@ -2,6 +2,10 @@
 
 from typing import TYPE_CHECKING, Any, cast
 
+import numpy.typing as npt
+
+from sparray.errors import UnsupportedError
+
 if TYPE_CHECKING:
     from sparray.sparse_array import SparseArray
 
@@ -39,3 +43,169 @@ class ArrayMethods:
         from sparray.functions.indexing.diagonals import diagonal
 
         return diagonal(cast("SparseArray", self), offset, axis1, axis2)
+
+    def sum(
+        self,
+        axis: int | tuple[int, ...] | None = None,
+        dtype: npt.DTypeLike | None = None,
+        out: None = None,
+        keepdims: bool = False,
+    ) -> Any:
+        """Return the sum over axes: see `sparray.sum`."""
+        from sparray.functions.reductions.totals import sum
+
+        _refuse_out(out)
+        return sum(cast("SparseArray", self), axis=axis, dtype=dtype, keepdims=keepdims)
+
+    def prod(
+        self,
+        axis: int | tuple[int, ...] | None = None,
+        dtype: npt.DTypeLike | None = None,
+        out: None = None,
+        keepdims: bool = False,
+    ) -> Any:
+        """Return the product over axes: see `sparray.prod`."""
+        from sparray.functions.reductions.totals import prod
+
+        _refuse_out(out)
+        return prod(
+            cast("SparseArray", self), axis=axis, dtype=dtype, keepdims=keepdims
+        )
+
+    def min(
+        self,
+        axis: int | tuple[int, ...] | None = None,
+        out: None = None,
+        keepdims: bool = False,
+    ) -> Any:
+        """Return the smallest elements over axes: see `sparray.min`."""
+        from sparray.functions.reductions.totals import min
+
+        _refuse_out(out)
+        return min(cast("SparseArray", self), axis=axis, keepdims=keepdims)
+
+    def max(
+        self,
+        axis: int | tuple[int, ...] | None = None,
+        out: None = None,
+        keepdims: bool = False,
+    ) -> Any:
+        """Return the largest elements over axes: see `sparray.max`."""
+        from sparray.functions.reductions.totals import max
+
+        _refuse_out(out)
+        return max(cast("SparseArray", self), axis=axis, keepdims=keepdims)
+
+    def any(
+        self,
+        axis: int | tuple[int, ...] | None = None,
+        out: None = None,
+        keepdims: bool = False,
+    ) -> Any:
+        """Return whether any element is not zero, over axes: see `sparray.any`."""
+        from sparray.functions.reductions.totals import any
+
+        _refuse_out(out)
+        return any(cast("SparseArray", self), axis=axis, keepdims=keepdims)
+
+    def all(
+        self,
+        axis: int | tuple[int, ...] | None = None,
+        out: None = None,
+        keepdims: bool = False,
+    ) -> Any:
+        """Return whether all elements are not zero, over axes: see `sparray.all`."""
+        from sparray.functions.reductions.totals import all
+
+        _refuse_out(out)
+        return all(cast("SparseArray", self), axis=axis, keepdims=keepdims)
+
+    def mean(
+        self,
+        axis: int | tuple[int, ...] | None = None,
+        dtype: npt.DTypeLike | None = None,
+        out: None = None,
+        keepdims: bool = False,
+    ) -> Any:
+        """Return the mean over axes: see `sparray.mean`."""
+        from sparray.functions.reductions.moments import mean
+
+        _refuse_out(out)
+        return mean(
+            cast("SparseArray", self), axis=axis, dtype=dtype, keepdims=keepdims
+        )
+
+    def var(
+        self,
+        axis: int | tuple[int, ...] | None = None,
+        out: None = None,
+        ddof: float = 0,
+        keepdims: bool = False,
+        *,
+        correction: float | None = None,
+    ) -> Any:
+        """Return the variance over axes: see `sparray.var`."""
+        from sparray.functions.reductions.moments import var
+
+        _refuse_out(out)
+        return var(
+            cast("SparseArray", self),
+            axis=axis,
+            correction=ddof if correction is None else correction,
+            keepdims=keepdims,
+        )
+
+    def std(
+        self,
+        axis: int | tuple[int, ...] | None = None,
+        out: None = None,
+        ddof: float = 0,
+        keepdims: bool = False,
+        *,
+        correction: float | None = None,
+    ) -> Any:
+        """Return the standard deviation over axes: see `sparray.std`."""
+        from sparray.functions.reductions.moments import std
+
+        _refuse_out(out)
+        return std(
+            cast("SparseArray", self),
+            axis=axis,
+            correction=ddof if correction is None else correction,
+            keepdims=keepdims,
+        )
+
+    def argmin(
+        self,
+        axis: int | None = None,
+        out: None = None,
+        keepdims: bool = False,
+    ) -> Any:
+        """Return where the smallest elements are: see `sparray.argmin`."""
+        from sparray.functions.reductions.positions import argmin
+
+        _refuse_out(out)
+        return argmin(cast("SparseArray", self), axis=axis, keepdims=keepdims)
+
+    def argmax(
+        self,
+        axis: int | None = None,
+        out: None = None,
+        keepdims: bool = False,
+    ) -> Any:
+        """Return where the largest elements are: see `sparray.argmax`."""
+        from sparray.functions.reductions.positions import argmax
+
+        _refuse_out(out)
+        return argmax(cast("SparseArray", self), axis=axis, keepdims=keepdims)
+
+    def count_nonzero(self, axis: int | tuple[int, ...] | None = None) -> Any:
+        """Return how many elements are not zero: see `sparray.count_nonzero`."""
+        from sparray.functions.reductions.totals import count_nonzero
+
+        return count_nonzero(cast("SparseArray", self), axis=axis)
+
+
+def _refuse_out(out: object) -> None:
+    if out is not None:
+        raise UnsupportedError("out: expected None, got an array to write to")

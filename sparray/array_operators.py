@@ -12,7 +12,6 @@ from sparray.compiler.loop_ir.operators import OPERATORS
 from sparray.dispatch import evaluate_expression
 from sparray.errors import DTypeError, ShapeError, UnsupportedError
 from sparray.expression import Expression, assignment_expression
-from sparray.reductions import sum_over
 from sparray.results import wrap_result
 
 if TYPE_CHECKING:
@@ -282,17 +281,6 @@ class ArrayOperators:
 
     def __invert__(self) -> Any:
         return apply_unary("bitwise_invert", self)
-
-    def sum(
-        self,
-        axis: int | tuple[int, ...] | None = None,
-        dtype: npt.DTypeLike | None = None,
-        out: None = None,
-    ) -> Any:
-        """Return the sum over axes: see `sparray.sum`."""
-        if out is not None:
-            raise UnsupportedError("out: expected None, got an array to write to")
-        return sum_over(cast("SparseArray", self), axis, dtype)
 
 
 def _as_operand(value: Any) -> "Operand | npt.NDArray[Any] | None":

@@ -1,0 +1,240 @@
+"""Reductions by an operator: products, extremes, truths, and sums by segments."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sparray.compiler.loop_ir.dtypes import is_half, widened
+from sparray.dispatch import try_compiled
+from sparray.errors import DTypeError, PatternError, ShapeError, UnsupportedError
+from sparray.expression import assignment_expression
+from sparray.formats.named import named_format
+from sparray.functions.creation import asarray
+from sparray.functions.indexing.axes import checked_axes
+from sparray.functions.indexing.of_dense import dense_view
+from sparray.functions.reductions.segments import Segments, segments
+from sparray.sparse_array import SparseArray
+
+__all__ = ["FOLDS", "Fold", "fold", "reduced_axes"]
+
+Elements = npt.NDArray[Any]
+_COUNTED = 2**62
+_WORTH_COMPILING = 2**15
+"""Values from which on a kernel is worth the time that it takes to compile."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """An operator that reduces.
+
+    Attributes
+    ----------
+    name : str
+        Of the function, in index notation too.
+    ufunc : numpy.ufunc
+        The operator.
+    repeated : callable
+        ``repeated(fill, counts)`` gives the fill value combined with itself so often.
+    has_identity : bool
+        Whether there is a result of no terms.
+    """
+
+    name: str
+    ufunc: np.ufunc
+    repeated: Callable[[Elements, Elements], Elements]
+    has_identity: bool = True
+
+
+def _product(fill: Elements, counts: Elements) -> Elements:
+    with np.errstate(all="ignore"):
+        made: Elements = fill * counts.astype(fill.dtype)
+    return made
+
+
+def _power(fill: Elements, counts: Elements) -> Elements:
+    with np.errstate(all="ignore"):
+        if fill.dtype.kind == "u":
+            counts = counts.astype(np.uint64)
+        made: Elements = np.power(fill, counts).astype(fill.dtype)
+    return made
+
+
+def _itself(fill: Elements, counts: Elements) -> Elements:
+    return np.broadcast_to(fill, counts.shape)
+
+
+FOLDS = {
+    one.name: one
+    for one in (
+        Fold("sum", np.add, _product),
+        Fold("prod", np.multiply, _power),
+        Fold("min", np.minimum, _itself, has_identity=False),
+        Fold("max", np.maximum, _itself, has_identity=False),
+        Fold("any", np.logical_or, _itself),
+        Fold("all", np.logical_and, _itself),
+    )
+}
+
+
+def reduced_axes(axis: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the axes that are reduced, in order; all of them for None.
+
+    Raises
+    ------
+    ShapeError
+        If there is no such axis, or one is given twice.
+    """
+    if axis is None:
+        return tuple(range(len(shape)))
+    return tuple(sorted(checked_axes(axis, shape)))
+
+
+def fold(
+    name: str, x: Any, axis: Any, dtype: npt.DTypeLike | None, *, keepdims: bool
+) -> Any:
+    """Reduce an array over axes.
+
+    Parameters
+    ----------
+    name : str
+        A key of `FOLDS`.
+    x : SparseArray or array-like
+        Any format.
+    axis : int, tuple of int or None
+        Which axes; None for all.
+    dtype : dtype or None
+        Of the operator; None for the values' own.
+    keepdims : bool
+        Whether the axes stay, with extent 1.
+
+    Raises
+    ------
+    ShapeError
+        If there are no such axes, or no terms to give a minimum.
+    """
+    if hasattr(x, "__sparray_function__"):
+        options = {"keepdims": True} if keepdims else {}
+        return getattr(x, name)(axis=axis, **options)
+    array = asarray(x)
+    axes = reduced_axes(axis, array.shape)
+    operator = FOLDS[name]
+    if name in ("any", "all"):
+        array = _truths(array)
+    elif dtype is not None:
+        array = array.astype(dtype)
+    if array.format.is_dense:
+        return _dense(operator, array, axes, keepdims)
+    if keepdims is False:
+        compiled = _compiled(operator, array, axes)
+        if compiled is not None:
+            return compiled
+    parts = segments(array, axes, keepdims=keepdims)
+    if not operator.has_identity and parts.n_terms == 0:
+        raise _no_terms(name, array.shape, axes)
+    return by_segments(operator, parts, array.fill_value)
+
+
+def _truths(array: SparseArray) -> SparseArray:
+    """Return which elements are not zero; NaN is not."""
+    if array.dtype == np.bool_:
+        return array
+    return SparseArray._from_trusted(
+        array.format,
+        array.shape,
+        array._levels,
+        array.values != 0,
+        np.bool_(array.fill_value != 0),
+    )
+
+
+def _no_terms(name: str, shape: tuple[int, ...], axes: tuple[int, ...]) -> ShapeError:
+    return ShapeError(
+        f"{name}: expected at least one element along the axes {axes} of shape "
+        f"{shape}, got none, of which there is no {name}"
+    )
+
+
+def _dense(
+    operator: Fold, array: SparseArray, axes: tuple[int, ...], keepdims: bool
+) -> Any:
+    elements = widened(dense_view(array))
+    try:
+        made = operator.ufunc.reduce(
+            elements, axis=axes, keepdims=keepdims, dtype=elements.dtype
+        )
+    except ValueError:
+        raise _no_terms(operator.name, array.shape, axes) from None
+    return made.astype(array.dtype)
+
+
+def _compiled(operator: Fold, array: SparseArray, axes: tuple[int, ...]) -> Any:
+    """Reduce many entries by a kernel; None where segments are the better way.
+
+    A product would multiply by every zero, and a result of several dimensions would be
+    dense where the fill value is no identity.
+    """
+    kept = [d for d in range(array.ndim) if d not in axes]
+    if operator.name not in ("min", "max", "any", "all") or not axes:
+        return None
+    if len(array.values) < _WORTH_COMPILING or len(kept) > 1 or array.ndim > 8:
+        return None
+    if array.dtype.kind == "c" or 0 in array.shape:
+        return None
+    names = [f"i{d}" for d in range(array.ndim)]
+    over = ",".join(names[d] for d in axes)
+    over = f"({over})" if len(axes) > 1 else over
+    target = f"C[{names[kept[0]]}]" if kept else "C"
+    text = f"{target} = {operator.name}({over}, A[{','.join(names)}])"
+    try:
+        stored = try_compiled(
+            assignment_expression(text), [array], named_format("dense", len(kept))
+        )
+    except (UnsupportedError, DTypeError, PatternError):
+        return None
+    return None if stored is None else stored.as_ndarray()[() if not kept else ...]
+
+
+def by_segments(operator: Fold, parts: Segments, fill: Any) -> Any:
+    """Reduce segments of entries, and so many times the fill value.
+
+    Parameters
+    ----------
+    operator : Fold
+        What reduces.
+    parts : Segments
+        Of at least one term each, if the operator has no identity.
+    fill : scalar
+        What every element is that is not stored.
+    """
+    dtype = parts.values.dtype
+    values, wide = widened(parts.values), widened(np.asarray(fill, dtype))
+    if len(values) == 0:
+        # `reduceat` does not take an empty array.
+        elements = values
+    else:
+        elements = operator.ufunc.reduceat(values, parts.starts, dtype=values.dtype)
+    n_terms = parts.n_terms
+    identity = operator.ufunc.identity
+    is_identity = identity is not None and bool(wide == identity)
+    empty = wide
+    if n_terms == 0 and identity is not None:
+        empty = np.asarray(identity, wide.dtype)
+    elif not is_identity:
+        if n_terms > _COUNTED and operator.name in ("sum", "prod") and wide != 0:
+            raise UnsupportedError(
+                f"{operator.name}: expected at most {_COUNTED} elements to reduce to "
+                f"one where the fill value is {fill}, got {n_terms}"
+            )
+        # Of a fill value that combines to itself it is enough to know that it is there.
+        n_terms = min(n_terms, _COUNTED)
+        missing = n_terms - parts.counts
+        with np.errstate(all="ignore"):
+            there = operator.ufunc(elements, operator.repeated(wide, missing))
+        elements = np.where(missing > 0, there, elements)
+        empty = operator.repeated(wide, np.array([n_terms]))[0]
+    if is_half(dtype):
+        return parts.result(elements.astype(dtype), np.asarray(empty).astype(dtype))
+    return parts.result(elements.astype(dtype, copy=False), empty)

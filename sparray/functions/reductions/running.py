@@ -1,0 +1,124 @@
+"""Running sums and products: dense, as every element counts all before it."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sparray.compiler.loop_ir.dtypes import is_half, widened
+from sparray.errors import ShapeError
+from sparray.functions.creation import asarray
+from sparray.functions.indexing.axes import checked_axis
+
+__all__ = ["cumulative_prod", "cumulative_sum"]
+
+
+def cumulative_sum(
+    x: Any,
+    /,
+    axis: int | None = None,
+    *,
+    dtype: npt.DTypeLike | None = None,
+    include_initial: bool = False,
+) -> npt.NDArray[Any]:
+    """Return the sums of all elements up to each one along an axis.
+
+    Parameters
+    ----------
+    x : SparseArray or array-like
+        Any format.
+    axis : int, optional
+        Along which axis; needed unless there is one alone.
+    dtype : dtype, optional
+        In which values are added up; by default as for `sum`.
+    include_initial : bool
+        Whether a 0 stands in front.
+
+    Returns
+    -------
+    ndarray
+        Dense: behind its first entry no element is the fill value. As large as
+        ``x.todense()``.
+
+    Raises
+    ------
+    ShapeError
+        If there is no such axis, or none is given of several.
+
+    Examples
+    --------
+    >>> import sparray as sp
+    >>> sp.cumulative_sum(sp.array([0, 2, 0, 1]))
+    array([0, 2, 2, 3])
+    """
+    return _running(np.add, x, axis, dtype, include_initial)
+
+
+def cumulative_prod(
+    x: Any,
+    /,
+    axis: int | None = None,
+    *,
+    dtype: npt.DTypeLike | None = None,
+    include_initial: bool = False,
+) -> npt.NDArray[Any]:
+    """Return the products of all elements up to each one along an axis.
+
+    Parameters
+    ----------
+    x : SparseArray or array-like
+        Any format.
+    axis : int, optional
+        Along which axis; needed unless there is one alone.
+    dtype : dtype, optional
+        In which values are multiplied; by default as for `sum`.
+    include_initial : bool
+        Whether a 1 stands in front.
+
+    Returns
+    -------
+    ndarray
+        As large as ``x.todense()``.
+
+    Raises
+    ------
+    ShapeError
+        If there is no such axis, or none is given of several.
+
+    Examples
+    --------
+    >>> import sparray as sp
+    >>> sp.cumulative_prod(sp.array([1, 2, 3], fill_value=1))
+    array([1, 2, 6])
+    """
+    return _running(np.multiply, x, axis, dtype, include_initial)
+
+
+def _running(
+    ufunc: np.ufunc,
+    x: Any,
+    axis: int | None,
+    dtype: npt.DTypeLike | None,
+    include_initial: bool,
+) -> npt.NDArray[Any]:
+    array = asarray(x)
+    if axis is None:
+        if array.ndim != 1:
+            raise ShapeError(
+                f"axis: expected an axis of shape {array.shape}, got None, which is "
+                "for one dimension"
+            )
+        axis = 0
+    along = checked_axis(axis, array.shape)
+    elements = widened(array.todense())
+    half = is_half(array.dtype) and dtype is None
+    if not half and dtype is None:
+        dtype = ufunc.reduce(np.zeros(0, array.dtype)).dtype
+    made: npt.NDArray[Any] = ufunc.accumulate(elements, axis=along, dtype=dtype)
+    made = made.astype(array.dtype) if half else made
+    if not include_initial:
+        return made
+    front = list(made.shape)
+    front[along] = 1
+    initial = np.full(front, ufunc.identity, made.dtype)
+    return np.concatenate([initial, made], axis=along)
