@@ -45,14 +45,18 @@ def checked_axis(
 def checked_axes(
     axes: Any, shape: tuple[int, ...], name: str = "axis", *, more: int = 0
 ) -> tuple[int, ...]:
-    """Return an axis or a sequence of them as a tuple, each of them once.
+    """Return an axis or a tuple of them as a tuple, each of them once.
 
     Raises
     ------
     ShapeError
         If there is no such axis, or one is given twice.
     """
-    given = axes if isinstance(axes, tuple | list) else (axes,)
+    given = axes if isinstance(axes, tuple) else (axes,)
+    if not all(hasattr(axis, "__index__") for axis in given):
+        raise ShapeError(
+            f"{name}: expected an integer or a tuple of them, got {axes!r}"
+        )
     found = tuple(checked_axis(axis, shape, name, more=more) for axis in given)
     if len(set(found)) != len(found):
         raise ShapeError(f"{name}: expected each axis once, got {axes}")
