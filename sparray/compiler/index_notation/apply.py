@@ -47,11 +47,12 @@ def apply_operator(name: str, *values: Any) -> Any:
     Notes
     -----
     An operator whose result is ``"float"`` computes integers in float64, as true
-    division does (NumPy's ``exp`` of int8 would give float16).
+    division does (NumPy's ``exp`` of int8 would give float16); beside floats they
+    become what NumPy makes of them.
     """
     row = operator(name)
     weak = all(is_weak(v) for v in values)
-    if row.result == "float":
+    if row.result == "float" and not any(_is_inexact(v) for v in values):
         values = tuple(_at_least_float(v) for v in values)
     try:
         with np.errstate(all="ignore"):
@@ -61,6 +62,10 @@ def apply_operator(name: str, *values: Any) -> Any:
         kinds = ", ".join(repr(v) if is_weak(v) else f"dtype {v.dtype}" for v in values)
         message = f"operator {name!r} is not defined for {kinds}: {error}"
         raise DTypeError(message) from error
+
+
+def _is_inexact(value: Any) -> bool:
+    return not is_weak(value) and value.dtype.kind not in "biu"
 
 
 def _at_least_float(value: Any) -> Any:

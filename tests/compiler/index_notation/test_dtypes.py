@@ -124,3 +124,17 @@ def test_a_literal_may_be_a_16_bit_float(half, other):
 def test_a_number_that_no_integer_dtype_holds():
     with pytest.raises(DTypeError, match="out of bounds"):
         result_dtype(value("A[i] * -1"), {"A": "uint16"})
+
+
+@pytest.mark.parametrize("left", DTYPES)
+@pytest.mark.parametrize(
+    ("op", "function"), [("mul", np.multiply), ("add", np.add), ("div", np.true_divide)]
+)
+def test_any_two_dtypes_become_what_numpy_makes_of_them(left, op, function):
+    """Integers beside narrow floats too: int8 / float32 is float32."""
+    a, b = Access("A", ("i",)), Access("B", ("i",))
+    for right in DTYPES:
+        ones = (np.ones(1, DTYPES[name]) for name in (left, right))
+        expected = function(*ones).dtype.name
+        made = result_dtype(Apply(op, (a, b)), {"A": left, "B": right})
+        assert made == expected, (left, right)
