@@ -13,6 +13,7 @@ from sparray.formats.dense import Dense
 from sparray.formats.format import Format
 from sparray.formats.level import (
     Appendable,
+    CoordinateIterable,
     Insertable,
     Level,
     Locatable,
@@ -217,9 +218,24 @@ def reordered(spec: TensorSpec, order: Sequence[int]) -> TensorSpec:
     levels = spec.format.levels
     if not can_assemble(spec.format) or slotted_leaf(spec.format) is not None:
         # Along another dimension a single fibre may be long, and so may all slots.
-        name = "csr" if spec.format.ndim > 1 else "csf"
-        levels = named_format(name, spec.format.ndim).levels
+        levels = _rows_of(spec.format)
     return replace(spec, format=Format(levels, tuple(order)))
+
+
+def _rows_of(format: Format) -> tuple[Level, ...]:
+    """Return levels that are dense where those of a format are, down to its rows.
+
+    Below others there may be far more rows than memory has room for.
+    """
+    seen: set[int] = set()
+    for part, level in zip(format.expressions, format.levels, strict=True):
+        if len(part.dimensions) > 1:
+            continue
+        if not isinstance(level, CoordinateIterable):
+            break
+        seen.add(part.dimension)
+    n_dense = min(len(seen), format.ndim - 1)
+    return (*[Dense()] * n_dense, *[Compressed()] * (format.ndim - n_dense))
 
 
 def temporary_format(result: Format, ndim: int) -> Format:
