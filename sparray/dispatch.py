@@ -176,12 +176,13 @@ def try_compiled(
     *,
     prune: bool = False,
     index_dtype: str | None = None,
+    merging: str = "",
 ) -> Stored | None:
     """Compute an expression if its kernels can be compiled; None if they cannot.
 
     For callers that have a faster road of their own than the interpreter.
     """
-    call = _find(expression, operands, format, prune, index_dtype)
+    call = _find(expression, operands, format, prune, index_dtype, merging)
     if not call.runner.is_compiled:
         return None
     return _run(call, expression, operands)
@@ -193,11 +194,13 @@ def _find(
     format: Format | None,
     prune: bool,
     index_dtype: str | None = None,
+    merging: str = "",
 ) -> _Call:
-    key = (expression.road, format, prune, index_dtype, *map(given_key, operands))
+    asked = prune, index_dtype, merging
+    key = (expression.road, format, *asked, *map(given_key, operands))
     call = _calls.get(key)
     if call is None:
-        made = _prepare(expression, operands, format, prune, index_dtype)
+        made = _prepare(expression, operands, format, *asked)
         call = _calls[key] = made
     return call
 
@@ -249,6 +252,7 @@ def _prepare(
     format: Format | None,
     prune: bool,
     index_dtype: str | None,
+    merging: str = "",
 ) -> _Call:
     # Imported when there is something to plan: `import sparray` is to be quick.
     from sparray.planning import operands_plan
@@ -257,7 +261,12 @@ def _prepare(
     if fused is not None:
         return _Call(fused, None, (), ())
     compiled = operands_plan(
-        expression, operands, format, prune=prune, index_dtype=index_dtype
+        expression,
+        operands,
+        format,
+        prune=prune,
+        index_dtype=index_dtype,
+        merging=merging,
     )
     # Nobody waits for a kernel that cannot run.
     check_memory(expression, compiled, expression.extents(operands))

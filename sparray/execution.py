@@ -30,7 +30,13 @@ from sparray.compiler.lower.parallel import chunks_of
 from sparray.compiler.pipeline import CompiledPlan, KernelSpec
 from sparray.compiler.schedule.assemble import Assembly
 from sparray.compiler.scheduler.kept_entries import keeps_entries
-from sparray.compiler.scheduler.steps import CutStep, PackStep, SortStep, Step
+from sparray.compiler.scheduler.steps import (
+    CutStep,
+    GatherStep,
+    PackStep,
+    SortStep,
+    Step,
+)
 from sparray.compiler.scheduler.temporaries import slotted_leaf
 from sparray.errors import InternalError, KernelMemoryError
 from sparray.filler import Filler
@@ -41,6 +47,7 @@ from sparray.formats.packing import (
     unpack_coordinates,
 )
 from sparray.formats.slices import cut_slices, slice_lengths
+from sparray.gathering import gather_list
 from sparray.sorting import sort_list
 from sparray.stored import IndexWidthError, Operand, Stored, buffers
 
@@ -411,6 +418,10 @@ class PlanRunner:
                 arrays[step.result] = sorted_
                 if step.source in made or sorted_.values is not source.values:
                     made.add(step.result)
+                continue
+            if isinstance(step, GatherStep):
+                arrays[step.result] = gather_list(arrays[step.source], step)
+                made.add(step.result)
                 continue
             if isinstance(step, PackStep | CutStep):
                 arrays[step.result] = reform(arrays[step.source], step)

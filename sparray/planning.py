@@ -32,6 +32,7 @@ from sparray.errors import (
 )
 from sparray.expression import Expression
 from sparray.formats.format import Format
+from sparray.formats.repetition import distinct_coordinates
 from sparray.formats.unevenness import unevenness
 from sparray.stored import Operand, count_class, dense_operand, index_dtype
 
@@ -66,6 +67,7 @@ def operands_plan(
     *,
     prune: bool = False,
     index_dtype: str | None = None,
+    merging: str = "",
 ) -> CompiledPlan:
     """Return the plan of an expression for operands, without compiling anything.
 
@@ -81,10 +83,14 @@ def operands_plan(
         Whether a sparse result leaves out values that are zero.
     index_dtype : {"int32", "int64"}, optional
         Of the result; by default the narrowest one that its extents need.
+    merging : {"", "sort", "hash"}
+        How repeated coordinates of an operand meet; by default the cheaper way.
     """
     problem, statistics = operands_problem(
         expression, operands, format, prune=prune, index_dtype=index_dtype
     )
+    if merging:
+        statistics = replace(statistics, merging=merging)
     vector_bytes = host_target().vector_bytes
     # What a user wrote by hand is not for measurements to replace.
     way = expression.by_hand or _tuned_way(problem, statistics, operands)
@@ -153,7 +159,16 @@ def operands_problem(
     overlaps = overlap_factors(
         {name: (indices[name], given[n]) for name, n in expression.operands}
     )
-    return problem, replace(statistics, overlaps=overlaps)
+    distinct = {
+        name: estimate
+        for name, n in expression.operands
+        if (estimate := _distinct(given[n])) is not None
+    }
+    return problem, replace(statistics, overlaps=overlaps, distinct=distinct)
+
+
+def _distinct(operand: Operand) -> int | None:
+    return distinct_coordinates(operand.format, operand._levels, len(operand.values))
 
 
 def operand_specs(

@@ -14,6 +14,7 @@ from sparray.formats.buffers import INDEX_DTYPES
 from sparray.formats.format import Format
 from sparray.formats.named import named_format
 from sparray.formats.packing import LevelBuffers
+from sparray.formats.repetition import repetition
 from sparray.formats.slices import slice_lengths
 from sparray.formats.unevenness import unevenness
 
@@ -76,12 +77,14 @@ def operand_key(
 
     Numbers of values, and the largest extent, are classed by `count_class`, and how
     much the lengths of fibres differ by powers of 8, so that a plan is made for the
-    size of its operands, and seldom twice.
+    size of its operands, and seldom twice. How often a list repeats coordinates is
+    classed by powers of 4.
     """
     size, extent = count_class(n_values), count_class(max(shape, default=0))
     # As bytes NaN is equal to itself, which it is not as a number.
     fill = 0 if fill_value == 0 else np.asarray(fill_value).tobytes()
-    return format, dtype, indices, size, extent, fill, unevenness(levels, n_values)
+    spread = unevenness(levels, n_values), repetition(format, levels, n_values)
+    return format, dtype, indices, size, extent, fill, spread
 
 
 def count_class(count: int) -> int:

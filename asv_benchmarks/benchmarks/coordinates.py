@@ -6,11 +6,12 @@ import numpy as np
 import scipy.sparse
 
 import sparray as sp
+from sparray.convert.compiled import assign_entries
 
 from .inputs import use_threads
 from .interleave import ratio
 
-__all__ = ["CoordinatesToCsf", "CoordinatesToCsr"]
+__all__ = ["CoordinatesToCsf", "CoordinatesToCsr", "RepeatedCoordinates"]
 
 
 class CoordinatesToCsr:
@@ -76,3 +77,43 @@ class CoordinatesToCsf:
             return sparse.GCXS.from_coo(coo)
 
         return ratio(self.ours, theirs, repeats=3)
+
+
+class RepeatedCoordinates:
+    """2 million entries at random among few coordinates of a matrix of 10**6 rows."""
+
+    params = [[100, 10_000, 200_000, 1_000_000]]
+    param_names = ["distinct"]
+    entries = 2_000_000
+
+    def setup(self, distinct: int) -> None:
+        use_threads()
+        rng = np.random.default_rng((5, distinct))
+        self.shape = (10**6, 10**6)
+        known = rng.integers(0, 10**6, (2, distinct), dtype=np.int32)
+        self.coords = known[:, rng.integers(0, distinct, self.entries)]
+        self.values = rng.random(self.entries)
+        self.by_table()
+        self.by_sort()
+
+    def _made(self, merging: str) -> Any:
+        return assign_entries(
+            self.coords,
+            self.values,
+            self.shape,
+            sp.Format.parse("(i, j) -> (i: dense, j: compressed)"),
+            zero_fill=True,
+            merging=merging,
+        )
+
+    def by_table(self) -> Any:
+        return self._made("hash")
+
+    def by_sort(self) -> Any:
+        return self._made("sort")
+
+    def time_making(self, *_: int) -> None:
+        sp.from_coords(self.coords, self.values, self.shape, "csr")
+
+    def track_ratio_sort(self, *_: int) -> float:
+        return ratio(self.by_table, self.by_sort, repeats=5)

@@ -15,6 +15,7 @@ from sparray.compiler.index_notation.verify import verify as verify_assignment
 from sparray.compiler.loop_ir import nodes as ir
 from sparray.compiler.loop_ir.printer import print_function
 from sparray.compiler.loop_ir.verify import verify as verify_function
+from sparray.compiler.lower.gather import GatherSpec
 from sparray.compiler.lower.kernel import index_order, lower_kernel
 from sparray.compiler.lower.sort import SortSpec
 from sparray.compiler.passes.drop_unused import drop_unused
@@ -23,7 +24,12 @@ from sparray.compiler.scheduler.by_hand import ByHand
 from sparray.compiler.scheduler.decision import Decision
 from sparray.compiler.scheduler.plan import plan
 from sparray.compiler.scheduler.statistics import Statistics, assumed_statistics
-from sparray.compiler.scheduler.steps import KernelStep, Plan, SortStep
+from sparray.compiler.scheduler.steps import (
+    GatherStep,
+    KernelStep,
+    Plan,
+    SortStep,
+)
 from sparray.compiler.scheduler.ways import Way
 
 __all__ = ["CompiledPlan", "KernelSpec", "compile_problem"]
@@ -103,10 +109,10 @@ class CompiledPlan:
     """One per step; None for a step that no kernel takes alone."""
 
     @property
-    def all_kernels(self) -> Iterator[KernelSpec | SortSpec]:
+    def all_kernels(self) -> Iterator[KernelSpec | SortSpec | GatherSpec]:
         """Every kernel that the steps may load, those that sort included."""
         for step, kernel in zip(self.plan.steps, self.kernels, strict=True):
-            if isinstance(step, SortStep):
+            if isinstance(step, SortStep | GatherStep):
                 yield step.kernel
                 # For coordinates with more bits than one number has.
                 yield replace(step.kernel, joined=False)

@@ -32,6 +32,7 @@ def assign_compiled(
     *,
     zero_fill: bool,
     index_dtype: str | None = None,
+    merging: str = "",
 ) -> Stored | None:
     """Compute ``B[i,j,...] = A[i,j,...]`` into another format.
 
@@ -45,6 +46,8 @@ def assign_compiled(
         Whether the operand's fill value is zero.
     index_dtype : {"int32", "int64"}, optional
         Of the result; by default what the operand's index dtype and the extents need.
+    merging : {"", "sort", "hash"}
+        How repeated coordinates of the operand meet; by default the cheaper way.
 
     Returns
     -------
@@ -72,6 +75,7 @@ def assign_compiled(
             prune=operand.format.is_dense
             or any(level.bounded for level in format.levels),
             index_dtype=index_dtype,
+            merging=merging,
         )
     except (UnsupportedError, DTypeError, PatternError):
         # Levels that a result cannot be appended to; NumPy names an entry without room.
@@ -85,6 +89,7 @@ def assign_entries(
     format: Format,
     *,
     zero_fill: bool,
+    merging: str = "",
 ) -> Stored | None:
     """Compute ``B[i,j,...]`` from coordinates in any order, repeated ones added up.
 
@@ -100,6 +105,8 @@ def assign_entries(
         What to make.
     zero_fill : bool
         Whether the fill value is zero.
+    merging : {"", "sort", "hash"}
+        As for `assign_compiled`.
 
     Returns
     -------
@@ -115,7 +122,13 @@ def assign_entries(
     levels = tuple({"crd": rows[dimension]} for dimension in listed.order)
     levels[0]["pos"] = np.array([0, len(values)], dtype=kept)
     operand = Stored(listed, shape, levels, np.ascontiguousarray(values))
-    return assign_compiled(operand, format, zero_fill=zero_fill, index_dtype=made.name)
+    return assign_compiled(
+        operand,
+        format,
+        zero_fill=zero_fill,
+        index_dtype=made.name,
+        merging=merging,
+    )
 
 
 @lru_cache(maxsize=128)

@@ -17,7 +17,13 @@ from sparray.compiler.scheduler.loop_tree import (
     loop_tree,
     workspace_sizes,
 )
-from sparray.compiler.scheduler.steps import CutStep, KernelStep, PackStep, SortStep
+from sparray.compiler.scheduler.steps import (
+    CutStep,
+    GatherStep,
+    KernelStep,
+    PackStep,
+    SortStep,
+)
 from sparray.functions.explanation import cython_source
 from sparray.view.section import Section, Table
 
@@ -64,10 +70,12 @@ def plan_sections(
     yield _decisions(compiled)
 
 
-def _said(step: SortStep | PackStep | CutStep) -> str:
+def _said(step: SortStep | GatherStep | PackStep | CutStep) -> str:
     """Return what a step does that is not a kernel of its own."""
     if isinstance(step, SortStep):
         return f"sort the entries of {step.source}"
+    if isinstance(step, GatherStep):
+        return f"add up the repeated coordinates of {step.source} in a hash table"
     if isinstance(step, CutStep):
         return f"cut {step.source} into slices as {step.spec.format}"
     return f"pack {step.source} as {step.spec.format}"

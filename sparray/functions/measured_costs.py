@@ -21,6 +21,7 @@ import numpy.typing as npt
 from sparray._kernels.jit import CompilerMissing, find_toolchain
 from sparray._kernels.targets import host_target
 from sparray._kernels.threads import num_threads, set_num_threads
+from sparray.compiler.lower.gather import GatherSpec
 from sparray.compiler.scheduler.ways import Way
 from sparray.convert import from_coords
 from sparray.errors import InternalError
@@ -31,6 +32,7 @@ from sparray.formats.singleton import Singleton
 from sparray.functions.contest import Contest
 from sparray.functions.operands import stated
 from sparray.functions.race import race
+from sparray.gathering import GatherCall
 from sparray.sparse_array import SparseArray
 
 __all__ = ["MeasuredCost", "measure_costs", "provenance"]
@@ -123,6 +125,19 @@ def _conversions(time: "_Timer", leaf: float) -> Iterator[MeasuredCost]:
     yield MeasuredCost(
         "sort", _positive(ordered / many.nnz / leaf), "a list in no order to CSR"
     )
+    near, far = (_gathered(time, distinct) / leaf for distinct in (1000, 2_000_000))
+    yield MeasuredCost("gather", _positive(near), "1,000 coordinates in a table")
+    yield MeasuredCost("miss", _positive(far - near), "2,000,000 of them")
+
+
+def _gathered(time: "_Timer", distinct: int) -> float:
+    """Return the seconds of an entry that is added up in a hash table."""
+    rng, n = np.random.default_rng(2), 2_000_000
+    known = rng.integers(0, 10**6, (2, distinct), np.int32)
+    coords = list(known[:, rng.integers(0, distinct, n)])
+    call = GatherCall(coords, np.ones(n), GatherSpec(2, "int32", "int32", "float64"))
+    (seconds,) = race([call.run], time.seconds, time.clock)
+    return seconds / n
 
 
 def _serial(seconds: float) -> MeasuredCost:

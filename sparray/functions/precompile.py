@@ -11,6 +11,7 @@ from sparray._kernels.kernel_source import KernelSource
 from sparray._kernels.progress import Progress
 from sparray._kernels.runtime import has_kernel, load_kernel
 from sparray._kernels.together import compiler_threads, run_together
+from sparray.compiler.lower.gather import GatherSpec
 from sparray.compiler.lower.sort import SortSpec
 from sparray.compiler.pipeline import CompiledPlan, KernelSpec
 from sparray.errors import ExpressionError
@@ -104,7 +105,7 @@ def precompile(
         (expression, tuple(_kernels(expression, given)))
         for expression, given in _pairs(exprs)
     ]
-    needed: dict[str, KernelSpec | SortSpec] = {}
+    needed: dict[str, KernelSpec | SortSpec | GatherSpec] = {}
     first: dict[str, int] = {}
     for number, (_, kernels) in enumerate(plans):
         for spec in kernels:
@@ -125,7 +126,7 @@ def precompile(
     )
 
 
-def _load(spec: KernelSpec | SortSpec) -> bool:
+def _load(spec: KernelSpec | SortSpec | GatherSpec) -> bool:
     """Compile a kernel; False if this machine has no compiler."""
 
     def make() -> KernelSource:

@@ -21,6 +21,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "sparray.fusion",
         "sparray.sorting",
         "sparray.allotting",
+        "sparray.gathering",
         "sparray.filler",
         "sparray.footprint",
         "sparray.dispatch",

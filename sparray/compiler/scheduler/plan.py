@@ -20,6 +20,7 @@ from sparray.compiler.scheduler.candidates import best_candidate
 from sparray.compiler.scheduler.conversions import is_direct
 from sparray.compiler.scheduler.decision import Reason
 from sparray.compiler.scheduler.factor import factor_invariants
+from sparray.compiler.scheduler.gathering import gather_operands
 from sparray.compiler.scheduler.nested import inner_reduction, replace_expression
 from sparray.compiler.scheduler.options import result_entries
 from sparray.compiler.scheduler.output_format import infer_format
@@ -174,6 +175,7 @@ def _arranged(problem: Problem, statistics: Statistics, vector_bytes: int) -> Pl
     _rewrite(planner)
     _list_diagonals(planner)
     _prepare_searches(planner)
+    gather_operands(planner)
     _sort_operands(planner)
     return planner
 

@@ -33,6 +33,12 @@ class Statistics:
         1 where it is not given.
     known : bool
         Whether these are sizes of operands, and not assumed ones.
+    distinct : mapping of str to int
+        Of operands that repeat coordinates, about how many of them differ; where it is
+        known.
+    merging : str
+        How repeated coordinates are to meet: ``"sort"``, ``"hash"``, or what the
+        estimates prefer.
     """
 
     extents: Mapping[str, int]
@@ -40,6 +46,8 @@ class Statistics:
     workspace_bytes: int = 2**63
     overlaps: Mapping[tuple[str, frozenset[str]], float] = field(default_factory=dict)
     known: bool = True
+    distinct: Mapping[str, int] = field(default_factory=dict)
+    merging: str = ""
 
     def extent(self, index: str) -> float:
         """Return the number of values of an index, or of a part of one."""

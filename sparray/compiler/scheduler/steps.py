@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sparray.compiler.lower.gather import GatherSpec
 from sparray.compiler.lower.sort import SortSpec
 from sparray.compiler.problem import Problem, TensorSpec
 from sparray.compiler.scheduler.decision import Decision, Reason
@@ -11,12 +12,14 @@ from sparray.compiler.scheduler.options import Option
 
 __all__ = [
     "CutStep",
+    "GatherStep",
     "KernelStep",
     "PackStep",
     "Plan",
     "SortStep",
     "Step",
     "Weighed",
+    "gather_step",
     "sort_step",
 ]
 
@@ -54,6 +57,19 @@ class SortStep:
 
 
 @dataclass(frozen=True, slots=True)
+class GatherStep:
+    """Add up the entries of a coordinate list that have the same coordinates.
+
+    ``spec`` is what the list is then, in the order in which coordinates came first.
+    """
+
+    source: str
+    result: str
+    spec: TensorSpec
+    kernel: GatherSpec
+
+
+@dataclass(frozen=True, slots=True)
 class PackStep:
     """Make the levels of a format that no kernel assembles, or list what none walks."""
 
@@ -71,7 +87,7 @@ class CutStep:
     spec: TensorSpec
 
 
-Step = KernelStep | SortStep | PackStep | CutStep
+Step = KernelStep | SortStep | GatherStep | PackStep | CutStep
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,3 +142,13 @@ def sort_step(
         np.dtype(spec.dtype).itemsize,
     )
     return SortStep(source, result, ordered, kernel)
+
+
+def gather_step(
+    source: str, result: str, spec: TensorSpec, gathered: TensorSpec
+) -> GatherStep:
+    """Return the step that adds up what is repeated in a list, with its kernel."""
+    kernel = GatherSpec(
+        spec.format.n_levels, spec.index_dtype, gathered.index_dtype, spec.dtype
+    )
+    return GatherStep(source, result, gathered, kernel)
