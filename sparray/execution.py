@@ -30,28 +30,19 @@ from sparray.compiler.lower.parallel import chunks_of
 from sparray.compiler.pipeline import CompiledPlan, KernelSpec
 from sparray.compiler.schedule.assemble import Assembly
 from sparray.compiler.scheduler.kept_entries import keeps_entries
-from sparray.compiler.scheduler.steps import (
-    CutStep,
-    GatherStep,
-    PackStep,
-    SortStep,
-    Step,
-)
+from sparray.compiler.scheduler.steps import GatherStep, KernelStep, SortStep, Step
 from sparray.compiler.scheduler.temporaries import slotted_leaf
 from sparray.errors import InternalError, KernelMemoryError
 from sparray.filler import Filler
 from sparray.formats.packing import (
     LevelBuffers,
-    pack_coordinates,
     prepare_levels,
-    unpack_coordinates,
 )
-from sparray.formats.slices import cut_slices, slice_lengths
-from sparray.gathering import gather_list
-from sparray.sorting import sort_list
+from sparray.formats.slices import slice_lengths
+from sparray.reforming import take_step
 from sparray.stored import IndexWidthError, Operand, Stored, buffers
 
-__all__ = ["PlanRunner", "Runner", "reform"]
+__all__ = ["PlanRunner", "Runner"]
 
 _INT32_MAX = 2**31 - 1
 
@@ -410,21 +401,13 @@ class PlanRunner:
         # Temporaries whose values no operand has.
         made: set[str] = set()
         for step, runner in self.steps:
-            if isinstance(step, SortStep):
-                source, sorted_ = (
-                    arrays[step.source],
-                    sort_list(arrays[step.source], step),
-                )
-                arrays[step.result] = sorted_
-                if step.source in made or sorted_.values is not source.values:
+            if not isinstance(step, KernelStep):
+                source = arrays[step.source]
+                arrays[step.result] = result = take_step(source, step)
+                moved = result.values is not source.values
+                is_list = isinstance(step, SortStep | GatherStep)
+                if is_list and (moved or step.source in made):
                     made.add(step.result)
-                continue
-            if isinstance(step, GatherStep):
-                arrays[step.result] = gather_list(arrays[step.source], step)
-                made.add(step.result)
-                continue
-            if isinstance(step, PackStep | CutStep):
-                arrays[step.result] = reform(arrays[step.source], step)
                 continue
             if runner is None:
                 raise InternalError("expected a kernel for each kernel step")
@@ -470,23 +453,6 @@ def _extents(
     for access in accesses(runner.problem.assignment.value):
         found.update(zip(access.indices, shapes[access.tensor], strict=True))
     return [found[index] for index in runner.spec.index_order]
-
-
-def reform(source: Operand, step: PackStep | CutStep) -> Stored:
-    """Make a format's levels from those of another one, without a kernel."""
-    spec, fill = step.spec, source.fill_value
-    if isinstance(step, CutStep):
-        levels, values = cut_slices(
-            spec.format, source.shape, source._levels, source.values, fill
-        )
-        return Stored(spec.format, source.shape, levels, values, fill)
-    coords, values = unpack_coordinates(
-        source.format, source.shape, source._levels, source.values, fill
-    )
-    levels, packed = pack_coordinates(
-        spec.format, source.shape, coords, values, fill, spec.index_dtype
-    )
-    return Stored(spec.format, source.shape, levels, packed, fill)
 
 
 def _begin_chunks(table: npt.NDArray[np.int64], begins: npt.NDArray[np.int64]) -> None:

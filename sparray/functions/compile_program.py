@@ -8,6 +8,7 @@ import numpy as np
 
 from sparray.compiler.index_notation.program import Program
 from sparray.compiler.index_notation.traversal import accesses
+from sparray.compiler.lower.gather import GatherSpec
 from sparray.compiler.lower.sort import SortSpec
 from sparray.compiler.pipeline import KernelSpec
 from sparray.compiler.problem import TensorSpec
@@ -182,7 +183,7 @@ class PlannedProgram:
     groups: tuple[Group, ...]
 
     @property
-    def kernels(self) -> Iterator[KernelSpec | SortSpec]:
+    def kernels(self) -> Iterator[KernelSpec | SortSpec | GatherSpec]:
         """Every kernel that is needed, those that sort included."""
         for group in self.groups:
             yield from group_kernels(group)
@@ -195,7 +196,7 @@ class PlannedProgram:
         )
 
 
-def group_kernels(group: Group) -> Iterator[KernelSpec | SortSpec]:
+def group_kernels(group: Group) -> Iterator[KernelSpec | SortSpec | GatherSpec]:
     """Yield every kernel of a group, those that sort included."""
     if group.kernel is not None:
         yield group.kernel

@@ -151,7 +151,9 @@ def _pairs(exprs: Iterable[Any]) -> list[tuple[str, Any]]:
     return pairs
 
 
-def _kernels(expression: str, given: Any) -> Iterable[KernelSpec | SortSpec]:
+def _kernels(
+    expression: str, given: Any
+) -> Iterable[KernelSpec | SortSpec | GatherSpec]:
     """Return every kernel that an expression, or a program, needs."""
     if not isinstance(given, Mapping):
         return _operands_plan(expression, given, {}).all_kernels
@@ -171,7 +173,7 @@ def _kernels(expression: str, given: Any) -> Iterable[KernelSpec | SortSpec]:
 
 def _program_kernels(
     text: str, named: dict[str, Any]
-) -> Iterator[KernelSpec | SortSpec]:
+) -> Iterator[KernelSpec | SortSpec | GatherSpec]:
     options = {
         name: named.pop(name) for name in (*_OPTIONS, "outputs") if name in named
     }

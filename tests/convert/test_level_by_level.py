@@ -172,9 +172,9 @@ def test_an_entry_without_a_slot_is_named_as_numpy_names_it(monkeypatch):
     assert "with the entry (0, 1)" in str(by_kernel.value)
 
 
-def _interpreted_copy(expression, operands, format, *, prune, index_dtype):
+def _interpreted_copy(expression, operands, format, *, prune, index_dtype, merging):
     with interpreted(1):
-        call = dispatch._find(expression, operands, format, prune, index_dtype)
+        call = dispatch._find(expression, operands, format, prune, index_dtype, merging)
         return dispatch._run(call, expression, operands)
 
 

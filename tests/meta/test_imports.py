@@ -22,6 +22,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "sparray.sorting",
         "sparray.allotting",
         "sparray.gathering",
+        "sparray.reforming",
         "sparray.filler",
         "sparray.footprint",
         "sparray.dispatch",

@@ -31,15 +31,14 @@ from sparray.compiler.lower import parallel
 from sparray.compiler.pipeline import CompiledPlan, compile_problem
 from sparray.compiler.scheduler.plan import plan_ways
 from sparray.compiler.scheduler.statistics import assumed_statistics
-from sparray.compiler.scheduler.steps import CutStep, GatherStep, PackStep, SortStep
+from sparray.compiler.scheduler.steps import KernelStep
 from sparray.compiler.scheduler.ways import Way
 from sparray.errors import DTypeError, SparrayError, UnsupportedError
 from sparray.execution import PlanRunner
 from sparray.expression import Expression, assignment_expression, einsum_expression
 from sparray.formats import Format
 from sparray.formats.packing import check_buffers, unpack_coordinates
-from sparray.gathering import gather_list
-from sparray.sorting import sort_list
+from sparray.reforming import take_step
 from sparray.sparse_array import SparseArray
 from sparray.stored import Stored, dense_operand
 
@@ -351,14 +350,8 @@ def check_stages(
         }
         arrays: dict[str, Any] = dict(given)
         for step, kernel in runner.steps:
-            if isinstance(step, SortStep):
-                arrays[step.result] = sort_list(arrays[step.source], step)
-                continue
-            if isinstance(step, GatherStep):
-                arrays[step.result] = gather_list(arrays[step.source], step)
-                continue
-            if isinstance(step, PackStep | CutStep):
-                arrays[step.result] = execution.reform(arrays[step.source], step)
+            if not isinstance(step, KernelStep):
+                arrays[step.result] = take_step(arrays[step.source], step)
                 continue
             operands = [arrays[name] for name in step.operands]
             outer = index_extents(
