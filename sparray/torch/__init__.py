@@ -18,12 +18,14 @@ except ImportError as error:
         f"({error}); pip install 'sparray-levels[torch]' installs it"
     ) from error
 
+from sparray.formats.naming import register_format
 from sparray.torch import operators
 from sparray.torch.creation import as_tensor, from_buffers, tensor
 from sparray.torch.dispatch import explain, strict
 from sparray.torch.expressions import compute
 from sparray.torch.pattern import Pattern
 from sparray.torch.plan import Sparse
+from sparray.torch.registry import register_backward, register_op
 from sparray.torch.schedules import Cubic, LayerWise, OneShot, Periodic, Schedule
 from sparray.torch.sparsifiers import (
     NM,
@@ -46,6 +48,7 @@ from sparray.torch.sparsifiers import (
     Wanda,
     WholeBlocks,
 )
+from sparray.torch.sparsifiers.registering import register_sparsifier
 from sparray.torch.sparsify import densify, densify_, sparsify, sparsify_
 from sparray.torch.summary import summary
 from sparray.torch.table import implements
@@ -63,6 +66,10 @@ __all__ = [
     "sparsify",
     "sparsify_",
     "summary",
+    "register_backward",
+    "register_format",
+    "register_op",
+    "register_sparsifier",
     "Observed",
     "NM",
     "SET",

@@ -22,6 +22,7 @@ from sparray.errors import (
 )
 from sparray.functions.explain import explain as explain_expression
 from sparray.torch.autograd import Evaluation, recorded
+from sparray.torch.registry import call_converted, chosen, stub
 from sparray.torch.table import name_of
 from sparray.torch.tensor import SparseTensor
 
@@ -85,11 +86,15 @@ def compute_densely(
             f"{name}: expected a change that the pattern of {given} can hold, got one "
             f"for which {reason}; change W.values(), or a copy made by W.to_dense()"
         )
+    made = call_converted(function, args, kwargs)
+    if made is not NotImplemented:
+        return made
     if _strict.get():
         raise WouldDensifyError(
             f"{name}: expected a function with an expression for {given}, got one "
-            f"computed densely: {reason}; call it with W.to_dense(), or apply it to "
-            "W.values() and wrap them by W.with_values(...)"
+            f"computed densely: {reason}; call it with W.to_dense(), apply it to "
+            "W.values() and wrap them by W.with_values(...), or register your own:\n"
+            + stub(function, args, kwargs)
         )
     _warn_once(name, given, reason)
     dense_args, dense_kwargs = tree_map_only(
@@ -183,6 +188,8 @@ def explain(function: Callable[..., Any], *args: Any, **kwargs: Any) -> str:
     ...
     """
     name = name_of(function)
+    if registered := chosen(function, args, kwargs):
+        return f"{name}: {registered}"
     refusal = None
     with recorded() as evaluations, torch.no_grad(), strict():
         try:

@@ -3,11 +3,15 @@
 from collections.abc import Callable, Iterable
 from typing import Any
 
-__all__ = ["TABLE", "Implementation", "implements", "name_of"]
+__all__ = ["OPERATORS", "TABLE", "Implementation", "implements", "name_of"]
 
 Implementation = Callable[..., Any]
 
 TABLE: dict[Callable[..., Any], Implementation] = {}
+
+# What users register. They are called with the arguments and the keyword arguments of
+# the torch function, and return NotImplemented where they are for other formats.
+OPERATORS: dict[Callable[..., Any], Any] = {}
 
 
 def implements(

@@ -10,7 +10,7 @@ from sparray.formats.format import Format
 from sparray.sparse_array import SparseArray
 from sparray.torch.autograd import DTYPES, check_operand
 from sparray.torch.pattern import Pattern, as_numpy
-from sparray.torch.table import TABLE
+from sparray.torch.table import OPERATORS, TABLE
 
 __all__ = ["SparseTensor", "check_differentiable"]
 
@@ -74,6 +74,11 @@ class SparseTensor(torch.Tensor):
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
         # Here, and not in dispatch.py, as it is on the way of every warm call.
+        registered = OPERATORS.get(func)
+        if registered is not None:
+            made = registered(args, kwargs or {})
+            if made is not NotImplemented:
+                return made
         implementation = TABLE.get(func)
         reason = "it is not in the table of sparse functions"
         if implementation is not None:

@@ -1,8 +1,9 @@
 """What a sparsifier is: a rule that chooses which elements of a tensor are kept."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from enum import Enum
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -10,12 +11,18 @@ from torch import Tensor
 from sparray import convert
 from sparray.errors import DTypeError
 from sparray.formats.format import Format
+from sparray.formats.named import as_format
 from sparray.torch.autograd import check_operand
 from sparray.torch.operators.conversions import to_format
 from sparray.torch.pattern import Pattern, as_numpy
 from sparray.torch.tensor import SparseTensor
 
-__all__ = ["Needs", "Observed", "Sparsifier", "store", "stored_mask"]
+__all__ = ["IMPLEMENTATIONS", "Needs", "Observed", "Sparsifier", "store", "stored_mask"]
+
+
+# What users register for a class: whether it is for a format of the input and of the
+# result, and what computes it.
+IMPLEMENTATIONS: dict[type, list[tuple[Callable[..., bool], Callable[..., Any]]]] = {}
 
 
 class Needs(Enum):
@@ -115,8 +122,14 @@ class Sparsifier(ABC):
             read it.
         """
         check_operand("x", x.values() if isinstance(x, SparseTensor) else x)
+        wanted = as_format(format or self.default_format(x.dim()), x.dim())
+        given = x.format if isinstance(x, SparseTensor) else None
+        for fits, function in reversed(IMPLEMENTATIONS.get(type(self), ())):
+            if fits(given, wanted):
+                made: SparseTensor = function(self, x, wanted)
+                return made
         mask, values = self.decide(x)
-        return store(values, mask, format or self.default_format(x.dim()))
+        return store(values, mask, wanted)
 
     def decide(self, x: Tensor | SparseTensor) -> tuple[Tensor, Tensor]:
         """Return which elements of a tensor are kept, and what they become.
