@@ -193,3 +193,12 @@ def test_both_ways_make_the_same_array():
         sp.from_buffers("csr", shape, made[1]._levels, made[1].values).todense(),
         expected,
     )
+
+
+def test_a_plan_names_the_kernels_of_tables_and_sorts():
+    few = loose(*repeated(5000, 50, extent=100), (100, 100))
+    expression, csr = compiled._copy(2), as_format("csr", 2)
+    plan = planning.operands_plan(expression, [few], csr, merging="hash")
+    found = list(plan.all_kernels)
+    assert any(isinstance(kernel, GatherSpec) for kernel in found)
+    assert len({kernel.key for kernel in found}) == len(found)

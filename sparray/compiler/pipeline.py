@@ -112,7 +112,9 @@ class CompiledPlan:
     def all_kernels(self) -> Iterator[KernelSpec | SortSpec | GatherSpec]:
         """Every kernel that the steps may load, those that sort included."""
         for step, kernel in zip(self.plan.steps, self.kernels, strict=True):
-            if isinstance(step, SortStep | GatherStep):
+            if isinstance(step, GatherStep):
+                yield step.kernel
+            elif isinstance(step, SortStep):
                 yield step.kernel
                 # For coordinates with more bits than one number has.
                 yield replace(step.kernel, joined=False)
