@@ -131,7 +131,7 @@ def test_either_way_can_be_asked_for():
 
 
 @pytest.mark.parametrize("text", ["ij->ij", "ij,j->i", "ij->j", "ij,jk->ik"])
-def test_expressions_of_repeated_coordinates(text, interpreted):
+def test_expressions_of_repeated_coordinates(text):
     given = loose(*repeated(300, 7, extent=6), (6, 6))
     others = {
         "ij,j->i": (np.arange(6.0),),
@@ -202,3 +202,19 @@ def test_a_plan_names_the_kernels_of_tables_and_sorts():
     found = list(plan.all_kernels)
     assert any(isinstance(kernel, GatherSpec) for kernel in found)
     assert len({kernel.key for kernel in found}) == len(found)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "float16", "complex64"])
+def test_numpy_adds_up_short_lists(dtype):
+    coords, values = repeated(100, 7, dtype=dtype)
+    plan = steps(loose(coords % 50, values, (50, 50)), "hash")
+    (step,) = (step for step in plan.steps if isinstance(step, GatherStep))
+    listed = loose(coords % 50, values, (50, 50))
+    with mock.patch.object(gathering, "load_kernel", None):
+        found = gathering.gather_list(listed, step)
+    table = np.array([level["crd"] for level in found._levels])
+    wide = np.float32 if dtype == "float16" else values.dtype
+    expected, sums = first_come(coords % 50, values, wide)
+    order = np.lexsort(expected[::-1])
+    np.testing.assert_array_equal(table, expected[:, order])
+    np.testing.assert_array_equal(found.values, sums[order].astype(values.dtype))

@@ -13,9 +13,9 @@ from sparray.compiler.scheduler.temporaries import coordinate_list, is_coordinat
 
 __all__ = ["gather_cost", "gather_operands", "sort_cost"]
 
-_NEAR = 2**15
+_NEAR = 2**13
 """Coordinates up to which a table and what it points to stay in a second-level cache:
-about 40 bytes each."""
+about 50 bytes each."""
 
 
 def gather_operands(planner: Planner) -> None:
