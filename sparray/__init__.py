@@ -33,6 +33,7 @@ _NAMES = {
     "sparray.functions.data_types": (
         "astype can_cast finfo FloatInfo iinfo isdtype result_type"
     ),
+    "sparray.functions.differences": "diff",
     "sparray.functions.einsum": "compute einsum",
     "sparray.functions.elementwise": (
         "abs acos acosh add asin asinh atan atan2 atanh bitwise_and bitwise_invert "

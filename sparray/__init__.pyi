@@ -58,6 +58,7 @@ from sparray.functions.data_types import finfo as finfo
 from sparray.functions.data_types import iinfo as iinfo
 from sparray.functions.data_types import isdtype as isdtype
 from sparray.functions.data_types import result_type as result_type
+from sparray.functions.differences import diff as diff
 from sparray.functions.einsum import compute as compute
 from sparray.functions.einsum import einsum as einsum
 from sparray.functions.elementwise import abs as abs

@@ -17,6 +17,7 @@ from sparray.functions import elementwise
 from sparray.functions.alike import full_like
 from sparray.functions.creation import full
 from sparray.functions.data_types import can_cast, result_type
+from sparray.functions.differences import diff
 from sparray.functions.einsum import as_operand
 from sparray.functions.linear_algebra import norms
 from sparray.functions.linear_algebra.products import matmul, outer, tensordot
@@ -189,6 +190,10 @@ def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> 
     return norms.matrix_norm(operand, keepdims=keepdims, ord=ord)
 
 
+def _diff(a: Any, n: int = 1, axis: int = -1, **beside: Any) -> Any:
+    return diff(a, n=n, axis=axis, **beside)
+
+
 def _iscomplexobj(x: Any) -> bool:
     return bool(x.dtype.kind == "c")
 
@@ -221,6 +226,7 @@ _OWN: dict[Callable[..., Any], Callable[..., Any]] = {
     np.zeros_like: _like(0),
     np.empty_like: _like(0),
     np.ones_like: _like(1),
+    np.diff: _diff,
     np.dot: _dot,
     np.inner: _inner,
     np.trace: _trace,
