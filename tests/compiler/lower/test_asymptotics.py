@@ -37,6 +37,15 @@ def test_sampled_products_grow_with_the_entries():
     assert grows(work, 2.2)
 
 
+@pytest.mark.parametrize("format", ["coo", "dcsr"])
+def test_sampled_products_do_not_grow_with_the_extents(format):
+    work = []
+    for n in (40, 4000):
+        dense = np.ones((n, 3))
+        work.append(iterations("ij,ik,jk->ij", diagonal(n, 20, format), dense, dense))
+    assert work[0] == work[1] > 0
+
+
 @pytest.mark.parametrize("subscripts", ["ij,j->i", "ij->i", "ij->", "ij,ij->ij"])
 def test_stored_rows_alone_count_where_rows_are_compressed(subscripts):
     work = []
@@ -79,6 +88,35 @@ def test_a_short_operand_gallops_through_a_long_one(format):
         return iterations("ij,ij->", short, long)
 
     assert work(1000) < work(50_000) < 2.5 * work(1000)
+
+
+@pytest.mark.parametrize("long", ["csf", "coo", "dense", "bitmap"])
+def test_an_inner_product_of_vectors_takes_as_long_as_the_short_one(long):
+    def work(n):
+        at = np.arange(0, n, n // 8)
+        short = sp.from_coords([at], np.ones(len(at)), (n,), "csf")
+        other = np.ones(n) if long == "dense" else sp.array(np.ones(n), format=long)
+        return iterations("i,i->", short, other), iterations("i,i->", other, short)
+
+    # A search of the long one takes a few steps more; a place of a dense one none.
+    for small, large in zip(work(1000), work(50_000), strict=True):
+        assert large < 2.5 * small < 1000
+
+
+def test_a_loop_over_positions_has_a_step_for_each_entry():
+    by_hand = sp.schedule("fuse(i, j).pos(i, A)")
+    dense = {n: np.ones((n, 3)) for n in (40, 4000)}
+
+    def work(n, format):
+        a = diagonal(n, 20, format)
+        return counted(
+            lambda: sp.einsum("ij,ik,jk->ij", a, dense[n], dense[n], schedule=by_hand)
+        )[0]
+
+    # Each entry has a step and three products; of a list nothing else counts.
+    assert work(40, "coo") == work(4000, "coo") == 20 * (1 + 3)
+    # Rows of compressed ones are passed once, those without entries are not stored.
+    assert work(40, "dcsr") == work(4000, "dcsr") <= 20 * (1 + 3 + 1)
 
 
 def test_three_operands_gallop():
