@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle_check import check_dispatch, check_stages, refusal
 from oracle_problems import random_question
+from position_problems import position_question
 from random_schedules import random_product, scheduled
 
 # Random problems that were wrong once.
@@ -114,6 +115,25 @@ def test_legal_schedules_of_products_change_no_result(seed):
     question = scheduled(random_product(seed), seed)
     assert question.schedule is not None
     check_stages(question)
+
+
+@pytest.mark.parametrize("first", range(0, 60, 20))
+def test_loops_over_positions_change_no_result(first):
+    for seed in range(first, first + 20):
+        check_stages(position_question(seed))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", [60])
+def test_loops_over_positions_change_no_result_many(first):
+    questions = [position_question(seed) for seed in range(first, first + 400)]
+    for question in questions:
+        check_stages(question)
+    text = " ".join(str(question.schedule) for question in questions)
+    # In chunks of equal entries, of blocks, and on one thread.
+    assert text.count("parallelize") > 120
+    assert text.count("split") > 120
+    assert sum(q.format is not None and not q.format.is_dense for q in questions) > 20
 
 
 @pytest.mark.slow

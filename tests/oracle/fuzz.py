@@ -10,6 +10,7 @@ import sys
 from batched_problems import batched_question
 from oracle_check import check_stages, refusal
 from oracle_problems import random_question
+from position_problems import position_question
 from random_schedules import scheduled
 from window_problems import window_question
 
@@ -28,11 +29,16 @@ def main() -> int:
     parser.add_argument("--windows", action="store_true", help="with windows")
     parser.add_argument("--unordered", action="store_true", help="operands in no order")
     parser.add_argument("--scheduled", action="store_true", help="schedules by hand")
+    parser.add_argument(
+        "--positions", action="store_true", help="loops over positions, by hand"
+    )
     given = parser.parse_args()
     wrong = 0
     for seed in range(given.first, given.first + given.count):
         if given.batched:
             question = batched_question(seed, every_dtype=given.every_dtype)
+        elif given.positions:
+            question = position_question(seed)
         elif given.windows:
             question = window_question(seed)
         else:
