@@ -296,6 +296,9 @@ def _narrow(key: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 def _as_table(coords: Any) -> npt.NDArray[Any]:
     """Return coordinates as an array of whatever dtype they have."""
+    subclass = isinstance(coords, np.ndarray) and type(coords) is not np.ndarray
+    if subclass and np.ma.is_masked(coords):
+        raise CoordinateError("coords: expected no masked elements, got some")
     try:
         return np.asarray(coords)
     except (ValueError, OverflowError):

@@ -16,9 +16,9 @@ def tree_text(tree: CoordinateTree, title: Sequence[str]) -> str:
     gutter = 2 + max(map(len, ["values", *(level.label for level in tree.levels)]))
     placements = place(tree)
     rows = [_row(" " * gutter, [_ROOT], placements[0], cell)]
-    for level, above, own in zip(tree.levels, placements, placements[1:], strict=False):
+    for level, own in zip(tree.levels, placements[1:], strict=True):
         if level.parents:
-            rows.append(" " * gutter + _branches(level, above, own, cell))
+            rows.append(" " * gutter + _branches(level, own, cell))
         rows.append(_row(level.label.ljust(gutter), level.coordinates, own, cell))
     rows.append(_row("values".ljust(gutter), tree.leaves, placements[-1], cell))
     blocks = [*title, "", *rows, "", *_buffer_lines(tree, gutter)]
@@ -32,12 +32,15 @@ def _row(gutter: str, texts: Sequence[str], placement: Placement, cell: int) -> 
     return gutter + "".join(columns.get(n, "").ljust(cell) for n in range(last + 1))
 
 
-def _branches(level: TreeLevel, above: Placement, own: Placement, cell: int) -> str:
-    """Draw the lines from the nodes above to their children."""
+def _branches(level: TreeLevel, own: Placement, cell: int) -> str:
+    """Draw the lines from the nodes above to their children.
+
+    Nodes further up that have no children have columns too.
+    """
     children: dict[int, list[int]] = {}
     for parent, start in zip(level.parents, own.starts, strict=True):
         children.setdefault(parent, []).append(start * cell)
-    line = [" "] * (cell * sum(above.widths))
+    line = [" "] * (cell * (max(own.starts) + 1))
     for columns in children.values():
         first, last = min(columns), max(columns)
         line[first : last + 1] = "─" * (last + 1 - first)

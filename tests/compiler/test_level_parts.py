@@ -22,6 +22,10 @@ FORMATS = (
     "nmg(2, 4, 1)",
     "(i, j) -> (i: dense, j: hashed)",
 )
+LISTED = (
+    "(i, j) -> (i: compressed(nonunique, unordered), j: compressed)",
+    "(i, j) -> (i: hashed, j: compressed(nonunique, unordered))",
+)
 DIAGONALS = (
     "(i, j) -> (j - i: compressed, j: compressed)",
     "(i, j) -> (j - i: compressed, i: compressed)",
@@ -93,9 +97,9 @@ def test_every_stage(text, format):
         check_stages(Question(text, given))
 
 
-@pytest.mark.parametrize("format", DIAGONALS)
+@pytest.mark.parametrize("format", DIAGONALS + LISTED)
 @pytest.mark.parametrize("text", EXPRESSIONS[0:6:3] + EXPRESSIONS[5:13:3])
-def test_diagonals_beside_either_dimension(text, format):
+def test_levels_that_no_loops_follow(text, format):
     for shape in ((9, 11), (3, 0)):
         known = operands(shape, format)
         given = tuple(known[name] for name in assignment_expression(text).tensors)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import sparray as sp
-from sparray.errors import InvalidBufferError, UnsupportedError
+from sparray.errors import CoordinateError, InvalidBufferError, UnsupportedError
 
 
 def csr(pos, crd, values):
@@ -50,6 +50,8 @@ def test_masks_are_not_lost():
         csr(pos, np.array([3, 4]), np.ma.array([1.0, 2.0], mask=[True, False]))
     with pytest.raises(UnsupportedError, match="no masked elements"):
         sp.array(np.ma.array([1.0, 2.0], mask=[True, False]))
+    with pytest.raises(CoordinateError, match="no masked elements"):
+        sp.from_coords(np.ma.array([[0, 1]], mask=[[False, True]]), [1.0, 2.0])
     assert sp.array(np.ma.array([1.0, 2.0])).nnz == 2
 
 

@@ -90,6 +90,16 @@ def test_empty_fibres_and_a_fill_value_are_shown():
     assert "pos  0 0 0 1 1" in drawing.text
 
 
+def test_branches_reach_past_nodes_without_children():
+    """Nodes two levels up may have columns that the level above has no nodes for."""
+    levels = "i: bitmap, j % 2: compressed(unordered), j // 2: compressed"
+    array = sp.array([[0, 0], [0, 0], [0, 5]], f"(i, j) -> ({levels})")
+    text = sp.draw(array).text.splitlines()
+    row = next(line for line in text if line.startswith("j // 2"))
+    branch = text[text.index(row) - 1]
+    assert branch.index("│") == row.index("0")
+
+
 def test_sixty_four_dimensions():
     made = sp.from_coords(np.ones((64, 2), int), [1, 2], (2,) * 64, "csf")
     drawing = sp.draw(made)

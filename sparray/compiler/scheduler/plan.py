@@ -48,8 +48,8 @@ from sparray.compiler.scheduler.temporaries import (
     can_assemble,
     coordinate_list,
     has_blocks,
-    has_diagonals,
     is_coordinate_list,
+    may_be_unwalkable,
     searched_spec,
     sorted_spec,
     temporary_format,
@@ -173,7 +173,7 @@ def _arranged(problem: Problem, statistics: Statistics, vector_bytes: int) -> Pl
     bindings = {name: name for name, _ in problem.operands}
     planner = Planner(problem, statistics, vector_bytes, bindings)
     _rewrite(planner)
-    _list_diagonals(planner)
+    _list_entries(planner)
     _prepare_searches(planner)
     gather_operands(planner)
     _sort_operands(planner)
@@ -306,22 +306,23 @@ def _rewrite(planner: Planner) -> None:
     planner.problem = replace(problem, assignment=Assignment(target, value))
 
 
-def _list_diagonals(planner: Planner) -> None:
-    """List the entries of operands on diagonals that no loops follow.
+def _list_entries(planner: Planner) -> None:
+    """List the entries of operands that no loops follow.
 
     Loops over ``j - i`` and ``i`` give ``j``; those over ``j - i`` and ``j`` nothing.
+    Nor are there any over coordinates that come again out of order.
     """
     for access in accesses(planner.problem.assignment.value):
         name, spec = access.tensor, planner.problem.specs[access.tensor]
         listed = sorted_spec(spec)
-        if not has_diagonals(spec.format) or is_direct(
+        if not may_be_unwalkable(spec.format) or is_direct(
             planner.statistics, spec, coordinate_list(spec, unique=spec.format.unique)
         ):
             continue
         result = planner.fresh()
         planner.steps.append(PackStep(planner.bindings[name], result, listed))
         planner.reasons.append(
-            Reason(f"list the entries of {name}", "no loops follow its diagonals")
+            Reason(f"list the entries of {name}", "no loops follow its levels")
         )
         planner.bindings[name] = result
         planner.problem = _with_spec(planner.problem, name, listed)

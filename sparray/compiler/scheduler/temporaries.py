@@ -32,8 +32,8 @@ __all__ = [
     "can_search",
     "coordinate_list",
     "has_blocks",
-    "has_diagonals",
     "is_coordinate_list",
+    "may_be_unwalkable",
     "reordered",
     "searched_operands",
     "searched_spec",
@@ -198,9 +198,16 @@ def has_blocks(format: Format) -> bool:
     )
 
 
-def has_diagonals(format: Format) -> bool:
-    """Tell whether a level stores the difference of two dimensions."""
-    return any(len(part.dimensions) > 1 for part in format.expressions)
+def may_be_unwalkable(format: Format) -> bool:
+    """Tell whether there may be no loops that visit each entry of a format.
+
+    A level stores the difference of two dimensions, or repeats coordinates in no order
+    above a level that does not list entries.
+    """
+    if any(len(part.dimensions) > 1 for part in format.expressions):
+        return True
+    loose = any(not level.ordered and not level.unique for level in format.levels)
+    return loose and not is_coordinate_list(format)
 
 
 def without_blocks(spec: TensorSpec) -> TensorSpec:
