@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sparray._kernels.available import workspace_bytes
-from sparray._kernels.runtime import num_threads
+from sparray._kernels.runtime import can_load, num_threads
 from sparray._kernels.targets import host_target
 from sparray._kernels.tuned import recall
 from sparray.compiler import names
@@ -94,7 +94,12 @@ def operands_plan(
     vector_bytes = host_target().vector_bytes
     # What a user wrote by hand is not for measurements to replace.
     way = expression.by_hand or _tuned_way(problem, statistics, operands)
-    return compile_problem(problem, vector_bytes, statistics, way)
+    compiled = compile_problem(problem, vector_bytes, statistics, way)
+    if way is None and not can_load(kernel.key for kernel in compiled.all_kernels):
+        # Kernels that came with the package are those of the usual settings.
+        usual = replace(statistics, known=False)
+        compiled = compile_problem(problem, vector_bytes, usual)
+    return compiled
 
 
 def tuning_key(

@@ -8,7 +8,7 @@ and at last the compiler.
 import contextlib
 import os
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -35,6 +35,7 @@ __all__ = [
     "LoadedKernel",
     "Target",
     "cache_info",
+    "can_load",
     "clear_cache",
     "host_target",
     "has_kernel",
@@ -150,6 +151,21 @@ def has_kernel(problem_key: str) -> bool:
     except jit.CompilerMissing:
         return False
     return open_cache().lookup(name) is not None
+
+
+def can_load(problem_keys: Iterable[str]) -> bool:
+    """Tell whether kernels can be had: there is a compiler, or they are compiled.
+
+    Parameters
+    ----------
+    problem_keys : iterable of str
+        As for `load_kernel`.
+    """
+    try:
+        jit.find_toolchain()
+    except jit.CompilerMissing:
+        return all(map(has_kernel, problem_keys))
+    return True
 
 
 def _cached_name(problem_key: str, environment: str) -> str:

@@ -8,9 +8,9 @@ from sparray.compiler.problem import Problem
 from sparray.compiler.schedule.assemble import Assembly
 from sparray.compiler.scheduler.assembly import Choice, walked_at
 from sparray.compiler.scheduler.candidates import Candidate
-from sparray.compiler.scheduler.cost_model import COSTS
+from sparray.compiler.scheduler.cost_model import COSTS, loop_length
 from sparray.compiler.scheduler.loop_order import first_reduction
-from sparray.compiler.scheduler.packing import Packing, packing
+from sparray.compiler.scheduler.packing import Packing, is_near, packing
 from sparray.compiler.scheduler.shape import (
     Shape,
     late_indices,
@@ -36,6 +36,11 @@ __all__ = [
     "workspace_kinds",
 ]
 
+_SUMS_OF = ((16, 1), (32, SUMS))
+"""Mean lengths up to which one sum, or as many as usual, are the fastest; each more
+leaves a remainder of more steps (SpMV of 200,000 entries, 8 to 128 a row, float32 and
+float64: one sum 1.0 to 1.2 times as fast as four up to 12 a row, eight from 32 on)."""
+_MOST_SUMS = 8
 _NEAR = 1.02
 """Factor of a setting about which the cost model knows only that it is not the usual
 one: near enough to be measured, never preferred unmeasured."""
@@ -139,15 +144,22 @@ def knob_settings(
     order, choice = candidate.order, candidate.choice
     threads = parallel_index(order, shape, choice, problem) is not None
     packed = packing_of(candidate, problem, statistics)
-    for knobs in _loop_settings(order, choice, shape, problem, vector_bytes):
+    best, _ = best_knobs(candidate, problem, statistics)
+    settings = dict.fromkeys(
+        [
+            replace(best, pack=False),
+            *_loop_settings(order, choice, shape, problem, vector_bytes),
+        ]
+    )
+    for knobs in settings:
         made = [(knobs, candidate.cost)]
         if packed is not None and knobs.workspace == "":
             made.append((replace(knobs, pack=True), _packed_cost(candidate, packed)))
         for setting, cost in made:
-            yield setting, cost * knob_factor(setting)
+            yield setting, cost * knob_factor(setting, best)
             if threads:
                 alone = replace(setting, parallel=False)
-                yield alone, cost * knob_factor(alone)
+                yield alone, cost * knob_factor(alone, best)
 
 
 def packing_of(
@@ -165,10 +177,29 @@ def best_knobs(
     candidate: Candidate, problem: Problem, statistics: Statistics
 ) -> tuple[Knobs, float]:
     """Return the settings that the scheduler takes, and the kernel's cost with them."""
-    packed = packing_of(candidate, problem, statistics)
-    if packed is None or packed.saving <= 0:
-        return Knobs(), candidate.cost
-    return Knobs(pack=True), _packed_cost(candidate, packed)
+    best, shape, order = Knobs(), shape_of(problem), candidate.order
+    kinds = workspace_kinds(order, candidate.choice, shape, problem)
+    if not statistics.known or not order:
+        return best, candidate.cost
+    if kinds[:1] == ("registers",):
+        packed = packing(order, shape, problem, statistics, TILE_BYTES)
+        if packed is not None and packed.saving > 0:
+            # What was packed a moment ago is near.
+            best = replace(best, pack=True, prefetch=0)
+            return best, _packed_cost(candidate, packed)
+        if is_near(order, shape, problem, statistics):
+            best = replace(best, prefetch=0)
+    elif not kinds and walks_one(order[-1], shape, problem):
+        best = replace(best, sums=_sums(order, shape, problem, statistics))
+    return best, candidate.cost
+
+
+def _sums(
+    order: Sequence[str], shape: Shape, problem: Problem, statistics: Statistics
+) -> int:
+    """Return how many sums side by side suit the mean length of the innermost loop."""
+    length = loop_length(shape.merged, order[-1], order, problem, statistics)
+    return next((sums for longest, sums in _SUMS_OF if length < longest), _MOST_SUMS)
 
 
 def _packed_cost(candidate: Candidate, packed: Packing) -> float:
@@ -216,21 +247,23 @@ def _tile_settings(
                     yield knobs
 
 
-def knob_factor(knobs: Knobs) -> float:
-    """Return the estimated factor on a kernel's cost beside the usual settings."""
-    usual, factor = Knobs(), 1.0
+def knob_factor(knobs: Knobs, best: Knobs) -> float:
+    """Return the estimated factor on a kernel's cost beside the best settings.
+
+    That of packing is no such factor: it depends on sizes.
+    """
+    factor = 1.0
     if not knobs.parallel:
         factor *= COSTS["serial"]
     if knobs.workspace:
         factor *= COSTS[knobs.workspace]
     if not knobs.vector:
         factor *= COSTS["leaf"] / COSTS["vector"]
-    if knobs.sums < usual.sums:
-        factor *= COSTS["waiting"] if knobs.sums == 1 else _NEAR
-    elif knobs.sums > usual.sums:
+    if knobs.sums != best.sums:
+        waits = knobs.sums == 1 < best.sums
+        factor *= COSTS["waiting"] if waits else _NEAR
+    if knobs.prefetch != best.prefetch:
         factor *= _NEAR
-    if knobs.prefetch != usual.prefetch:
-        factor *= _NEAR
-    if knobs.tile_bytes != usual.tile_bytes:
+    if knobs.tile_bytes != best.tile_bytes:
         factor *= _NEAR
     return factor

@@ -1,4 +1,4 @@
-"""Decide whether a panel of a dense operand is packed before the loops that read it.
+"""What the size of gathered rows decides: whether a panel is packed, or prefetched.
 
 Rows of a tile that are a few kilobytes apart fall on few cache sets, each on a page of
 its own; side by side, a panel of them stays in the second-level cache. Packing reads
@@ -11,6 +11,7 @@ from math import prod
 
 import numpy as np
 
+from sparray.compiler.index_notation.affine import is_affine
 from sparray.compiler.index_notation.nodes import Access
 from sparray.compiler.index_notation.simplify import accesses
 from sparray.compiler.loop_ir.dtypes import computed_dtype
@@ -20,7 +21,7 @@ from sparray.compiler.scheduler.cost_model import COSTS, estimate_loops
 from sparray.compiler.scheduler.shape import Shape
 from sparray.compiler.scheduler.statistics import Statistics
 
-__all__ = ["Packing", "packing"]
+__all__ = ["Packing", "is_near", "packing"]
 
 _PANEL_BYTES = 2**20
 """Largest panel: half of the 2 MB second-level cache of the reference machine, so that
@@ -103,8 +104,31 @@ def packing(
     return Packing(access.tensor, outer, dtype, leaves / max(1.0, elements), saving)
 
 
+def is_near(
+    order: Sequence[str], shape: Shape, problem: Problem, statistics: Statistics
+) -> bool:
+    """Tell whether all rows that the loop around the tile selects stay in the cache.
+
+    Then the processor waits for none of them, and prefetching costs instructions only.
+    """
+    gathered = order[-2]
+    found = [
+        access
+        for access in dict.fromkeys(accesses(shape.merged))
+        if gathered in access.indices and problem.specs[access.tensor].format.is_dense
+    ]
+    sizes = [
+        prod(statistics.extent(index) for index in access.indices)
+        * np.dtype(computed_dtype(problem.specs[access.tensor].dtype)).itemsize
+        for access in found
+        if not any(map(is_affine, access.indices))
+    ]
+    return len(sizes) == len(found) > 0 and sum(sizes) <= _PANEL_BYTES
+
+
 def _can_pack(access: Access, gathered: str, outer: str, problem: Problem) -> bool:
     plain = len(set(access.indices)) == len(access.indices)
+    plain = plain and not any(map(is_affine, access.indices))
     dense = problem.specs[access.tensor].format.is_dense
     return (
         plain and dense and gathered in access.indices and outer not in access.indices
