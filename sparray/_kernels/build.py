@@ -98,8 +98,13 @@ def kernel_source(row: Row, target: Target) -> list[KernelSource]:
         The kernels that its dtypes need, each once.
     """
     from sparray.compiler.pipeline import compile_problem
+    from sparray.compiler.scheduler.statistics import assumed_statistics
 
-    plans = [compile_problem(p, target.vector_bytes) for p in problems(row)]
+    plans = [
+        compile_problem(p, target.vector_bytes, assumed_statistics(p, sizes))
+        for p in problems(row)
+        for sizes in (None, *row.sizes)
+    ]
     kernels = [kernel for plan in plans for kernel in plan.all_kernels]
     return [
         KernelSource(kernel.key, kernel.functions, kernel.header)

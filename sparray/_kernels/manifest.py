@@ -41,6 +41,9 @@ class Row:
         Dtypes of the values, the same for all tensors.
     index_dtypes : tuple of (str, str)
         Dtypes of every ``pos`` and ``crd`` of the operands, and of the result.
+    sizes : tuple of (int, int)
+        Extents and fibre lengths for which the scheduler takes other settings than
+        where it knows no sizes: a kernel for each.
     """
 
     name: str
@@ -48,6 +51,7 @@ class Row:
     formats: dict[str, str] = field(hash=False)
     dtypes: tuple[str, ...] = _FLOATS
     index_dtypes: tuple[tuple[str, str], ...] = _INDICES
+    sizes: tuple[tuple[int, int], ...] = ()
 
 
 # Coordinates come as NumPy made them, and a result as narrow as it can be.
@@ -73,10 +77,22 @@ ROWS: tuple[Row, ...] = (
     Row("convert_csr_dense", "B[i,j] = A[i,j]", {"A": "csr"}),
     Row("convert_dense_csr", "B[i,j] = A[i,j]", {"B": "csr"}),
     # Products with a dense operand, and those of its gradients.
-    Row("spmv_csr", "y[i] = A[i,j] * x[j]", {"A": "csr"}),
+    # Short and long rows.
+    Row(
+        "spmv_csr",
+        "y[i] = A[i,j] * x[j]",
+        {"A": "csr"},
+        sizes=((4096, 8), (4096, 64)),
+    ),
     Row("spmv_csc", "y[i] = A[i,j] * x[j]", {"A": "csc"}),
     Row("spmv_coo", "y[i] = A[i,j] * x[j]", {"A": "coo"}),
-    Row("spmm_csr", "C[i,j] = A[i,k] * B[k,j]", {"A": "csr"}),
+    # Rows that are in the cache, and a panel of them.
+    Row(
+        "spmm_csr",
+        "C[i,j] = A[i,k] * B[k,j]",
+        {"A": "csr"},
+        sizes=((256, 4), (256, 64)),
+    ),
     Row("spmm_csc", "C[i,j] = A[i,k] * B[k,j]", {"A": "csc"}),
     Row("spmm_coo", "C[i,j] = A[i,k] * B[k,j]", {"A": "coo"}),
     Row("spmm_transposed_csr", "C[i,j] = A[k,i] * B[k,j]", {"A": "csr"}),

@@ -160,3 +160,19 @@ def test_names_of_rows_are_distinct_identifiers():
     names = [row.name for row in ROWS]
     assert len(set(names)) == len(names)
     assert all(name.isidentifier() for name in names)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("spmv_csr", {"unroll(j, 4)", "unroll(j, 8)", ""}),
+        ("spmm_csr", {"prefetch(k, 8)", "pack(B, i)", ""}),
+    ],
+)
+def test_rows_have_a_kernel_for_each_setting_that_sizes_decide(name, said):
+    (row,) = (row for row in ROWS if row.name == name)
+    one = replace(row, dtypes=("float32",), index_dtypes=(("int32", "int32"),))
+    schedules = [source.header[-1] for source in build.kernel_source(one, V3)]
+    assert len(schedules) == 3
+    for word in said - {""}:
+        assert sum(word in schedule for schedule in schedules) == 1

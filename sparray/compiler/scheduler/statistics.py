@@ -72,35 +72,47 @@ def bucket(size: int) -> int:
     return 0 if size <= 0 else 1 << round(math.log2(size))
 
 
-def assumed_statistics(problem: Problem) -> Statistics:
-    """Return sizes to decide by where no operand is at hand."""
+def assumed_statistics(
+    problem: Problem, sizes: tuple[int, int] | None = None
+) -> Statistics:
+    """Return sizes to decide by where no operand is at hand.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is computed.
+    sizes : (int, int), optional
+        The extent of each index, and the length of a fibre, of operands for which this
+        is; by default they are not known.
+    """
+    extent, fibre = sizes or (_ASSUMED_EXTENT, _ASSUMED_FIBRE)
     found = [problem.assignment.target, *accesses(problem.assignment.value)]
     extents = {
-        index: _ASSUMED_EXTENT
+        index: extent
         for access in found
         for index in (*access.indices, *free_indices(access))
     }
     positions = {
-        access.tensor: _assumed_positions(problem.specs[access.tensor])
+        access.tensor: _assumed_positions(problem.specs[access.tensor], extent, fibre)
         for access in found
     }
-    return Statistics(extents, positions, known=False)
+    return Statistics(extents, positions, known=sizes is not None)
 
 
 def assumed_sizes(spec: TensorSpec) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Return the shape and the positions that are assumed of an operand."""
     shape = (_ASSUMED_EXTENT,) * spec.format.ndim
-    return shape, tuple(_assumed_positions(spec))
+    return shape, tuple(_assumed_positions(spec, _ASSUMED_EXTENT, _ASSUMED_FIBRE))
 
 
-def _assumed_positions(spec: TensorSpec) -> list[int]:
+def _assumed_positions(spec: TensorSpec, extent: int, fibre: int) -> list[int]:
     counts: list[int] = []
     parents = 1
     for level in spec.format.levels:
         if level.full:
-            parents *= _ASSUMED_EXTENT
+            parents *= extent
         elif not level.branchless:
             # An outermost sparse level has a large share of its coordinates.
-            parents *= _ASSUMED_FIBRE if counts else _ASSUMED_EXTENT // 2
+            parents *= fibre if counts else extent // 2
         counts.append(parents)
     return counts

@@ -83,6 +83,30 @@ def test_a_panel_is_packed_where_that_pays(rows, columns, stored, n, packs):
         assert schedule.endswith("parallelize(i).assemble(insert)")
 
 
+@pytest.mark.parametrize(
+    ("per_row", "sums"),
+    [(4, ""), (20, ".unroll(j, 4)"), (60, ".unroll(j, 8)")],
+    ids=["short rows", "rows of some", "long rows"],
+)
+def test_sums_side_by_side_are_as_many_as_rows_have_use_for(per_row, sums):
+    assert schedules("ij,j->i", entries(per_row=per_row), VECTOR) == [
+        f"reorder(i j){sums}.parallelize(i).assemble(insert)"
+    ]
+
+
+@pytest.mark.parametrize(("columns", "far"), [(32, False), (2000, True)])
+def test_rows_are_prefetched_where_they_are_far(columns, far):
+    (schedule,) = schedules("ij,jk->ik", entries(per_row=2), np.ones((N, columns)))
+    assert (".prefetch(k, 8)" in schedule) == far
+
+
+def test_kernels_that_cannot_be_compiled_are_those_of_the_usual_settings(monkeypatch):
+    monkeypatch.setattr("sparray.planning.can_load", lambda keys: not list(keys))
+    (schedule,) = schedules("ij,j->i", entries(per_row=4), VECTOR)
+    kernel = sp.compile("y[i] = A[i,j] * x[j]", A="csr", dtype="float64")
+    assert schedule == kernel.schedule
+
+
 def test_nothing_is_packed_for_sizes_that_are_assumed():
     kernel = sp.compile("C[i,j] = A[i,k] * B[k,j]", A="csr", dtype="float32")
     assert "pack" not in kernel.schedule
@@ -226,7 +250,7 @@ def test_a_gather_is_no_reason_to_transpose():
         duplicates="sum",
     )
     (step,) = plan("ijk,kr->ijr", tensor, np.ones((300, 16))).steps
-    assert "unroll(l, 4)" in step.decision.schedule
+    assert step.decision.schedule.startswith("reorder(i j k l)")
 
 
 def test_sampled_products_inherit_the_mask():
