@@ -1,23 +1,17 @@
 """Keep what the loss depends on, by the diagonal of the Fisher matrix."""
 
-from typing import ClassVar
-
 from torch import Tensor
 
-from sparray.torch.sparsifiers.observing import Tally, weight_and_gradient
-from sparray.torch.sparsifiers.scored import Scored
-from sparray.torch.sparsifiers.sparsifier import Observed
+from sparray.torch.sparsifiers.by_gradients import ByGradients
 
 __all__ = ["Fisher"]
 
 
-class Fisher(Scored):
-    """Drop the fraction of the elements whose loss would rise least.
+class Fisher(ByGradients):
+    """Drop the fraction of the elements without which the loss would rise least.
 
-    Parameters
-    ----------
-    fraction : float
-        Of the elements, from 0 to 1.
+    ``Fisher(fraction)`` is to `observe` a weight after each backward, of one example or
+    of one small batch.
 
     Raises
     ------
@@ -32,29 +26,9 @@ class Fisher(Scored):
     second-order approximation for neural network compression" (arXiv 2004.14340).
     """
 
-    observes: ClassVar[Observed | None] = Observed.GRADIENTS
-
-    def __init__(self, fraction: float) -> None:
-        super().__init__(fraction)
-        self._tally = Tally("Fisher", "call observe(weight) after each backward")
-
-    def observe(self, weight: Tensor) -> None:
-        """Take account of a weight's gradient, after backward.
-
-        Parameters
-        ----------
-        weight : Tensor or SparseTensor
-            With a gradient, of one example or one small batch.
-
-        Raises
-        ------
-        ScoreError
-            If it has no gradient.
-        ShapeError
-            If it has another shape than before.
-        """
-        _, slope = weight_and_gradient("Fisher", weight)
-        self._tally.add(slope.abs().square())
+    def part(self, weight: Tensor, gradient: Tensor) -> Tensor:
+        """Return squares of gradients."""
+        return gradient.abs().square()
 
     def scores(self, x: Tensor) -> Tensor:
         """Return by how much the loss rises without each element, nearly."""

@@ -1,23 +1,16 @@
 """Keep what moves away from zero."""
 
-from typing import ClassVar
-
 from torch import Tensor
 
-from sparray.torch.sparsifiers.observing import Tally, weight_and_gradient
-from sparray.torch.sparsifiers.scored import Scored
-from sparray.torch.sparsifiers.sparsifier import Observed
+from sparray.torch.sparsifiers.by_gradients import ByGradients
 
 __all__ = ["Movement"]
 
 
-class Movement(Scored):
+class Movement(ByGradients):
     """Drop the fraction of the elements that training moves towards zero most.
 
-    Parameters
-    ----------
-    fraction : float
-        Of the elements, from 0 to 1.
+    ``Movement(fraction)`` is to `observe` a weight after each backward.
 
     Raises
     ------
@@ -41,29 +34,9 @@ class Movement(Scored):
     tensor([[ 0., -2.]])
     """
 
-    observes: ClassVar[Observed | None] = Observed.GRADIENTS
-
-    def __init__(self, fraction: float) -> None:
-        super().__init__(fraction)
-        self._tally = Tally("Movement", "call observe(weight) after each backward")
-
-    def observe(self, weight: Tensor) -> None:
-        """Take account of a weight and its gradient, after backward.
-
-        Parameters
-        ----------
-        weight : Tensor or SparseTensor
-            With a gradient.
-
-        Raises
-        ------
-        ScoreError
-            If it has no gradient.
-        ShapeError
-            If it has another shape than before.
-        """
-        value, slope = weight_and_gradient("Movement", weight)
-        self._tally.add(-value * slope)
+    def part(self, weight: Tensor, gradient: Tensor) -> Tensor:
+        """Return how far a step moves each element away from zero."""
+        return -weight * gradient
 
     def scores(self, x: Tensor) -> Tensor:
         """Return how far each element was moved away from zero."""
