@@ -52,6 +52,14 @@ _NAMES = {
     "sparray.functions.infer_format": "infer_format",
     "sparray.functions.linear_algebra.norms": "matrix_transpose",
     "sparray.functions.linear_algebra.products": "kron matmul tensordot vecdot",
+    "sparray.functions.manipulation.dimensions": (
+        "expand_dims flip moveaxis permute_dims roll squeeze"
+    ),
+    "sparray.functions.manipulation.joining": "block concat stack unstack",
+    "sparray.functions.manipulation.repeating": "pad repeat tile",
+    "sparray.functions.manipulation.shapes": (
+        "broadcast_arrays broadcast_shapes broadcast_to reshape"
+    ),
     "sparray.functions.ordering": "sort",
     "sparray.functions.precompile": "precompile Precompiled",
     "sparray.functions.ranges": "arange linspace",

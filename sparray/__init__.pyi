@@ -142,6 +142,23 @@ from sparray.functions.linear_algebra.products import kron as kron
 from sparray.functions.linear_algebra.products import matmul as matmul
 from sparray.functions.linear_algebra.products import tensordot as tensordot
 from sparray.functions.linear_algebra.products import vecdot as vecdot
+from sparray.functions.manipulation.dimensions import expand_dims as expand_dims
+from sparray.functions.manipulation.dimensions import flip as flip
+from sparray.functions.manipulation.dimensions import moveaxis as moveaxis
+from sparray.functions.manipulation.dimensions import permute_dims as permute_dims
+from sparray.functions.manipulation.dimensions import roll as roll
+from sparray.functions.manipulation.dimensions import squeeze as squeeze
+from sparray.functions.manipulation.joining import block as block
+from sparray.functions.manipulation.joining import concat as concat
+from sparray.functions.manipulation.joining import stack as stack
+from sparray.functions.manipulation.joining import unstack as unstack
+from sparray.functions.manipulation.repeating import pad as pad
+from sparray.functions.manipulation.repeating import repeat as repeat
+from sparray.functions.manipulation.repeating import tile as tile
+from sparray.functions.manipulation.shapes import broadcast_arrays as broadcast_arrays
+from sparray.functions.manipulation.shapes import broadcast_shapes as broadcast_shapes
+from sparray.functions.manipulation.shapes import broadcast_to as broadcast_to
+from sparray.functions.manipulation.shapes import reshape as reshape
 from sparray.functions.namespace_info import (
     array_namespace_info as __array_namespace_info__,
 )

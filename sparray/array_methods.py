@@ -44,6 +44,26 @@ class ArrayMethods:
 
         return diagonal(cast("SparseArray", self), offset, axis1, axis2)
 
+    def reshape(self, *shape: Any) -> "SparseArray":
+        """Return the same elements in another shape: see `sparray.reshape`."""
+        from sparray.functions.manipulation.shapes import reshape
+
+        wanted = shape[0] if len(shape) == 1 else shape
+        return reshape(cast("SparseArray", self), wanted)
+
+    def transpose(self, *axes: Any) -> "SparseArray":
+        """Return the dimensions in another order: see `sparray.permute_dims`."""
+        from sparray.functions.manipulation.dimensions import permute_dims
+
+        wanted = axes[0] if len(axes) == 1 else axes or None
+        return permute_dims(cast("SparseArray", self), wanted)
+
+    def squeeze(self, axis: int | tuple[int, ...] | None = None) -> "SparseArray":
+        """Return the array without dimensions of extent 1: see `sparray.squeeze`."""
+        from sparray.functions.manipulation.dimensions import squeeze
+
+        return squeeze(cast("SparseArray", self), axis)
+
     def sum(
         self,
         axis: int | tuple[int, ...] | None = None,

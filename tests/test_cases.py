@@ -39,6 +39,8 @@ ANSWERS = {
     "case_038": lambda A: A[[0, 0, 0]],
     "case_040": lambda A, block: assigned(A, (slice(0, 2), slice(1, 3)), block),
     "case_042": lambda A, d: assigned(A, (range(3), range(3)), d)[:, 1:3],
+    "case_116": lambda A: sp.concat([A, A]),
+    "case_118": lambda A: sp.concat([A, A, A]),
     "case_121": lambda A: A.diagonal(),
     "case_122": lambda A: np.concatenate([A.diagonal(k).todense() for k in (1, -2, 3)]),
     "case_025": lambda A, B: (A @ B).todense()[[2, 0]],
@@ -93,11 +95,9 @@ AT_THE_BOUNDARY = {
         "001 003 005 007 009 012 014 015 018 019 021 022 023 048 126 127".split()
     )
 }
-BELOW = {f"case_{number}" for number in "019 021 029 067 082 122 124 142".split()}
+BELOW = {f"case_{number}" for number in "019 021 029 067 082 119 122 124 142".split()}
 ELSEWHERE = {
-    "fill values": ["119"],
     "sets": ["083"],
-    "joining": "116 118".split(),
     "gradients, in tests/torch": "130 132 134 136".split(),
     "softmax": "139 141".split(),
 }
@@ -172,6 +172,16 @@ def test_case_122_diagonals_of_diagonals(form):
     array = operand(case["setup"]["A"]).to_format(form)
     found = np.concatenate([array.diagonal(k).todense() for k in (1, -2, 3)])
     np.testing.assert_array_equal(found, case["expected"]["values"])
+
+
+def test_case_119_arrays_of_two_fill_values_are_joined_on_purpose():
+    made = setup(CASES["case_119"], "coo")
+    with pytest.raises(ValueError, match="one fill value, got nan and 0"):
+        sp.concat([made["A"], made["B"]])
+    on_purpose = sp.array(made["B"].todense(), fill_value=np.nan)
+    found = sp.concat([made["A"], on_purpose]).todense()
+    expected = numbers(CASES["case_119"]["expected"]["values"])
+    np.testing.assert_array_equal(found, expected)
 
 
 def test_case_124_diagonals_in_a_shape_without_rows():
