@@ -24,6 +24,7 @@ __all__ = [
     "SingularMatrixError",
     "SparrayError",
     "SparrayWarning",
+    "TraceAttributeError",
     "TraceError",
     "UnsupportedError",
     "WouldDensifyError",
@@ -112,6 +113,10 @@ class UnsupportedError(SparrayError, NotImplementedError):
 
 class TraceError(SparrayError, TypeError):
     """Code that is traced does what no expression in index notation says."""
+
+
+class TraceAttributeError(TraceError, AttributeError):
+    """Code that is traced asks for an attribute that no expression has."""
 
 
 class WouldDensifyError(SparrayError, ValueError):

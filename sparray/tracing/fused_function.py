@@ -18,7 +18,7 @@ from sparray.tracing.evaluate import Evaluation, evaluation
 from sparray.tracing.graph import Source, View
 from sparray.tracing.guards import Guard, guards_of, hold, with_lazy_arrays
 from sparray.tracing.lazy_array import LazyArray, lazy, tracing
-from sparray.tracing.structure import flatten, unflatten
+from sparray.tracing.structure import flatten, refuse_hidden, unflatten
 
 __all__ = ["FusedFunction", "fuse"]
 
@@ -186,6 +186,8 @@ class FusedFunction:
             active.pop()
             tracing.exact = before
         leaves, structure = flatten(returned)
+        for leaf in leaves:
+            refuse_hidden(leaf, LazyArray)
         views = [leaf for leaf in leaves if isinstance(leaf, LazyArray)]
         numbers = iter(range(len(views)))
         results = tuple(

@@ -59,6 +59,8 @@ class Computed:
         What it reads.
     choice : tuple of View and float, or None
         A condition of the same shape, and what the tensor is where that is false.
+    shared : bool
+        Whether the code took views of it, which share its memory in NumPy.
     """
 
     shape: tuple[int, ...]
@@ -67,6 +69,7 @@ class Computed:
     value: Expr
     reads: "tuple[Tensor, ...]"
     choice: "tuple[View, float] | None" = None
+    shared: bool = False
 
 
 Tensor = Source | Computed

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from sparray.errors import DTypeError, SettingError, ShapeError
+from sparray.errors import DTypeError, SettingError, ShapeError, TraceAttributeError
 from sparray.tracing import operations
 from sparray.tracing.arguments import (
     as_array,
@@ -17,6 +17,7 @@ from sparray.tracing.arguments import (
     torch_words,
 )
 from sparray.tracing.graph import Source, View
+from sparray.tracing.in_place import changed, share
 from sparray.tracing.python_operators import NO_VALUES, install
 from sparray.tracing.refusal import refusal
 
@@ -104,6 +105,7 @@ class LazyArray:
     @property
     def real(self) -> "LazyArray":
         """The real part of each element."""
+        share(self._view)
         return self._apply("real")
 
     @property
@@ -140,6 +142,7 @@ class LazyArray:
             raise ShapeError(
                 f"transpose: expected each of {self.ndim} axes once, got {axes}"
             )
+        share(self._view)
         return LazyArray(operations.transpose(self._view, order))
 
     def astype(self, dtype: npt.DTypeLike) -> "LazyArray":
@@ -173,6 +176,7 @@ class LazyArray:
         found = [n for n in axes if shape[n] == 1]
         if axis is not None and len(found) < len(axes):
             raise ShapeError(f"squeeze: expected axes of extent 1, got shape {shape}")
+        share(self._view)
         return LazyArray(operations.squeeze(self._view, found))
 
     def sum(
@@ -252,6 +256,7 @@ class LazyArray:
     def __getitem__(self, key: Any) -> "LazyArray":
         """Return elements by integers and slices, and new dimensions for None."""
         keys = filled_keys(key, self.ndim)
+        share(self._view)
         taken = [k for k in keys if k is not None]
         view = self._view
         if not all(map(is_full, taken)):
@@ -260,6 +265,7 @@ class LazyArray:
             view = operations.take(view, taken)
         left = [k for k in keys if not isinstance(k, int)]
         places = [n for n, k in enumerate(left) if k is None]
+        share(view)
         return LazyArray(operations.expand(view, places))
 
     def __matmul__(self, other: Any) -> Any:
@@ -267,6 +273,9 @@ class LazyArray:
 
     def __rmatmul__(self, other: Any) -> Any:
         return _matmul(other, self)
+
+    def __imatmul__(self, other: Any) -> Any:
+        return _changed(self, _matmul(self, other), "@=")
 
     def __len__(self) -> int:
         if not self.ndim:
@@ -287,9 +296,14 @@ class LazyArray:
         method = torch_method(self, name)
         if method is not None:
             return method
-        error = refusal(f".{name}", "expected an operation that can be traced")
         # Only an AttributeError is what `hasattr` and NumPy understand.
-        raise AttributeError(str(error)) from error
+        why = "expected an operation that can be traced"
+        raise refusal(f".{name}", why, TraceAttributeError)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name != "_view":
+            raise refusal(f".{name} =", "expected code that changes no array")
+        object.__setattr__(self, name, value)
 
     def __array_ufunc__(
         self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any
@@ -454,4 +468,15 @@ def _matmul(left: Any, right: Any) -> Any:
     return LazyArray(operations.matmul(a, b))
 
 
-install(LazyArray, applied)
+def _changed(array: LazyArray, made: Any, symbol: str) -> Any:
+    """Return an array that was changed in place, or another one.
+
+    Lazy arrays outside of traced code, and numbers, are never changed.
+    """
+    traced = getattr(tracing, "active", ())
+    if made is NotImplemented or not traced or not array._view.dims:
+        return made
+    return changed(array, made, symbol)
+
+
+install(LazyArray, applied, _changed)

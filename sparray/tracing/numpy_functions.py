@@ -9,6 +9,7 @@ from sparray.compiler.loop_ir.operators import OPERATORS
 from sparray.errors import ShapeError
 from sparray.tracing import operations
 from sparray.tracing.graph import View
+from sparray.tracing.in_place import share
 from sparray.tracing.lazy_array import LazyArray, applied, as_view, lazy
 from sparray.tracing.refusal import refusal
 
@@ -128,8 +129,8 @@ def _method(name: str) -> Callable[..., Any]:
 
 def einsum(subscripts: Any, *operands: Any, optimize: Any = False) -> LazyArray:
     """Compute an einsum string; see `np.einsum`."""
-    if not isinstance(subscripts, str) or "." in subscripts:
-        raise refusal("einsum", f"expected a string of letters, got {subscripts!r}")
+    if not isinstance(subscripts, str):
+        raise refusal("einsum", f"expected a string, got {subscripts!r}")
     views = [_lazy("einsum", x)._view for x in operands]
     return LazyArray(operations.einsum(subscripts, views))
 
@@ -167,6 +168,7 @@ def expand_dims(a: Any, axis: Any) -> LazyArray:
     places = [n % ndim for n in given if -ndim <= n < ndim]
     if len(set(places)) < len(given):
         raise ShapeError(f"expand_dims: expected axes of {ndim} dimensions, got {axis}")
+    share(made._view)
     return LazyArray(operations.expand(made._view, places))
 
 

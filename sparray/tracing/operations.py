@@ -20,6 +20,7 @@ from sparray.compiler.index_notation.traversal import children
 from sparray.compiler.loop_ir.dtypes import weakly_promoted
 from sparray.errors import CoordinateError, DTypeError, ShapeError
 from sparray.tracing.choices import kept_choice, stated_choice
+from sparray.tracing.dots import spelled
 from sparray.tracing.graph import Computed, Source, View, Writer
 
 __all__ = [
@@ -288,6 +289,7 @@ def _stacked(
 
 def einsum(subscripts: str, operands: Sequence[View]) -> View:
     """Compute an einsum string of views."""
+    subscripts, operands = spelled(subscripts, operands)
     stated = parse_einsum(subscripts, len(operands))
     terms = subscripts.replace(" ", "").partition("->")[0].split(",")
     extents = _extents(subscripts, terms, operands)

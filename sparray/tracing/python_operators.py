@@ -25,6 +25,8 @@ _BINARY = {
     "lshift": "left_shift",
     "rshift": "right_shift",
 }
+_SIGNS = ("+", "-", "*", "/", "//", "%", "**", "&", "|", "^", "<<", ">>")
+_SYMBOLS = dict(zip(_BINARY, _SIGNS, strict=True))
 _COMPARED = ("lt", "le", "gt", "ge", "eq", "ne")
 _UNARY = {
     "neg": "neg",
@@ -37,7 +39,7 @@ _VALUES = ("bool", "float", "int", "complex", "index", "iter", "contains")
 Applied = Callable[..., Any]
 
 
-def install(cls: type, applied: Applied) -> None:
+def install(cls: type, applied: Applied, changed: Applied) -> None:
     """Give a class Python's operators.
 
     Parameters
@@ -46,10 +48,14 @@ def install(cls: type, applied: Applied) -> None:
         Of lazy arrays.
     applied : callable
         Applies a row of the operator table to operands.
+    changed : callable
+        Returns an array with the elements of another, by an operator.
     """
     for name, op in _BINARY.items():
         setattr(cls, f"__{name}__", _operator(applied, op, False))
         setattr(cls, f"__r{name}__", _operator(applied, op, True))
+        symbol = f"{_SYMBOLS[name]}="
+        setattr(cls, f"__i{name}__", _in_place(applied, op, symbol, changed))
     for name in _COMPARED:
         setattr(cls, f"__{name}__", _operator(applied, name, False))
     for name, op in _UNARY.items():
@@ -61,6 +67,13 @@ def install(cls: type, applied: Applied) -> None:
 def _operator(applied: Applied, op: str, reflected: bool) -> Applied:
     def method(self: Any, other: Any) -> Any:
         return applied(op, other, self) if reflected else applied(op, self, other)
+
+    return method
+
+
+def _in_place(applied: Applied, op: str, symbol: str, changed: Applied) -> Applied:
+    def method(self: Any, other: Any) -> Any:
+        return changed(self, applied(op, self, other), symbol)
 
     return method
 

@@ -10,7 +10,9 @@ __all__ = ["refusal"]
 _OWN = ("sparray.", "numpy.", "torch.", "functools.")
 
 
-def refusal(operation: str, why: str) -> TraceError:
+def refusal(
+    operation: str, why: str, kind: type[TraceError] = TraceError
+) -> TraceError:
     """Return the error for an operation that cannot be traced.
 
     Parameters
@@ -19,8 +21,10 @@ def refusal(operation: str, why: str) -> TraceError:
         As users write it.
     why : str
         What was expected instead.
+    kind : type
+        Of the error.
     """
-    return TraceError(f"{operation}{_place()}: {why}")
+    return kind(f"{operation}{_place()}: {why}")
 
 
 def _place() -> str:

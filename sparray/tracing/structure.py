@@ -1,9 +1,12 @@
 """Nested tuples, lists and dicts taken apart and put together again."""
 
-from collections.abc import Hashable, Iterator, Sequence
+import inspect
+from collections.abc import AsyncIterator, Hashable, Iterator, Sequence
 from typing import Any
 
-__all__ = ["flatten", "unflatten"]
+from sparray.errors import TraceError
+
+__all__ = ["flatten", "refuse_hidden", "unflatten"]
 
 
 def flatten(value: Any) -> tuple[list[Any], Hashable]:
@@ -34,3 +37,43 @@ def _unflatten(structure: Any, leaves: Iterator[Any]) -> Any:
     if kind is dict:
         return {key: _unflatten(part, leaves) for key, part in parts}
     return kind(_unflatten(part, leaves) for part in parts)
+
+
+def refuse_hidden(leaf: Any, lazy: type) -> None:
+    """Refuse what a traced function returned if lazy arrays are, or may be, inside.
+
+    Parameters
+    ----------
+    leaf : object
+        Part of the result that is no tuple, list or dict.
+    lazy : type
+        Of lazy arrays.
+
+    Raises
+    ------
+    TraceError
+        If it runs later, as a generator does, or holds a lazy array.
+    """
+    kind = type(leaf).__name__
+    if isinstance(leaf, Iterator | AsyncIterator) or inspect.isawaitable(leaf):
+        if inspect.iscoroutine(leaf) or inspect.isgenerator(leaf):
+            leaf.close()
+        raise TraceError(
+            f"result: expected arrays in tuples, lists and dicts, got a {kind}, whose "
+            "code has not run yet"
+        )
+    if isinstance(leaf, tuple | list | set | frozenset):
+        inside = list(leaf)
+    elif isinstance(leaf, dict):
+        inside = list(leaf.values())
+    else:
+        inside = (
+            []
+            if isinstance(leaf, type)
+            else list(getattr(leaf, "__dict__", {}).values())
+        )
+    if not isinstance(leaf, lazy) and any(isinstance(x, lazy) for x in inside):
+        raise TraceError(
+            f"result: expected arrays in tuples, lists and dicts, got a {kind} with an "
+            "array that is not computed yet"
+        )

@@ -89,11 +89,6 @@ def in_place(x):
     return x
 
 
-def in_place_sum(x):
-    x += 1
-    return x
-
-
 REFUSED = {
     "if": (branch, "bool of a lazy array"),
     "float": (lambda x: float(x.sum()), "float of a lazy array"),
