@@ -113,7 +113,6 @@ REFUSED = {
     "concatenate": (lambda x: np.concatenate([x, x]), "np.concatenate"),
     "order": (lambda x: np.linalg.norm(x, 3), "np.linalg.norm"),
     "decimals": (lambda x: np.round(x, 2), "np.round"),
-    "ellipsis": (lambda x: np.einsum("...i->...", x), "einsum"),
     "condition": (lambda x: np.where(x > 0), "where"),
     "schedule": (lambda x: sp.einsum("ij->i", x, format="csf"), "sparray.einsum"),
 }
