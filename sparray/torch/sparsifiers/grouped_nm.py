@@ -87,10 +87,7 @@ class GroupedNM(Sparsifier):
 
     def keep(self, x: Tensor) -> Tensor:
         """Return true for the elements of each column's pattern."""
-        if x.dim() != 2:
-            raise ShapeError(
-                f"GroupedNM: expected a matrix, got shape {tuple(x.shape)}"
-            )
+        self._check(x.dim())
         if self.dim == 1:
             return self._keep_by_rows(x.T).T
         return self._keep_by_rows(x)
@@ -123,5 +120,13 @@ class GroupedNM(Sparsifier):
 
     def default_format(self, ndim: int) -> Format:
         """Return the format made for it."""
+        self._check(ndim)
         format = named_format(self._name, 2)
         return format.permuted((1, 0)) if self.dim == 1 else format
+
+    @staticmethod
+    def _check(ndim: int) -> None:
+        if ndim != 2:
+            raise ShapeError(
+                f"GroupedNM: expected a matrix, got a tensor of {ndim} dimensions"
+            )
