@@ -18,7 +18,6 @@ WRITTEN = (
     "sparray._kernels.addresses",
     "sparray._kernels.blocks",
     "sparray.io.compiled",
-    "sparray.io.sorting",
 )
 BUILT = Path("sparray", "_kernels", "built")
 

@@ -23,10 +23,12 @@ from sparray.errors import KernelMemoryError
 from sparray.formats.coordinates import sort_order
 from sparray.stored import Operand, Stored
 
-__all__ = ["SortCall", "sort_list"]
+__all__ = ["SortCall", "sort_entries", "sort_list"]
 
 _WORTH_A_KERNEL = 2**15
 """Entries from which on a kernel is worth being loaded; NumPy sorts fewer in 3 ms."""
+_MOST_LEVELS = 8
+"""With more of them a kernel takes longer to compile than it is worth."""
 _ENTRIES_PER_BUCKET = 2**13
 """What a bucket is to hold at most: with its scratch and the counters of a digit it
 stays near a first-level cache. Smaller buckets would be more than a translation buffer
@@ -34,6 +36,8 @@ has pages."""
 _MOST_BUCKET_BITS = 12
 """More buckets than that are too many places to write to at once."""
 _TASKS_PER_THREAD = 8
+_ENTRIES_PER_SCRATCH = 16
+"""What the entries are to be of the scratch, at least, if there are many buckets."""
 
 IndexArray = npt.NDArray[np.int64]
 
@@ -59,15 +63,36 @@ def sort_list(source: Operand, step: SortStep) -> Stored:
     Takes the memory of the result, and scratch for the longest part of each task.
     """
     coords = [level["crd"] for level in source._levels]
-    if len(source.values) >= _WORTH_A_KERNEL:
-        call = SortCall(coords, source.values, step.kernel)
+    return _listed(sort_entries(coords, source.values, step.kernel), source, step.spec)
+
+
+def sort_entries(
+    coords: Sequence[npt.NDArray[Any]], values: npt.NDArray[Any], spec: SortSpec
+) -> tuple[list[npt.NDArray[Any]], npt.NDArray[Any]]:
+    """Sort entries by their coordinates, as `sort_list` does.
+
+    Parameters
+    ----------
+    coords : sequence of int32[n] or int64[n]
+        The coordinates that decide first come first.
+    values : dtype[n]
+        Moved along.
+    spec : SortSpec
+        The kernels for them.
+
+    Returns
+    -------
+    coords, values
+        New arrays, or the given ones if they are in order already.
+    """
+    if len(values) >= _WORTH_A_KERNEL and len(coords) <= _MOST_LEVELS:
+        call = SortCall(coords, values, spec)
         if call.kernel is not None:
-            return _listed(call.run(), source, step.spec)
+            return call.run()
     order = sort_order(coords)
     if order is None:
-        return _listed((coords, source.values), source, step.spec)
-    moved = [crd[order] for crd in coords], source.values[order]
-    return _listed(moved, source, step.spec)
+        return list(coords), values
+    return [crd[order] for crd in coords], values[order]
 
 
 def _listed(
@@ -187,25 +212,27 @@ class SortCall:
         if not descents.any():
             return self.coords, self.values
         starts = _to_offsets(offsets)
-        shares, scratch, total = _tasks(starts, chunks * _TASKS_PER_THREAD)
+        shares, scratch, total = _tasks(starts, _most_tasks(starts, chunks))
         # Coordinates that are joined have no scratch but that of the first level.
-        first, *inner = (
+        made = [
             empty(n if depth and layout.joined else total, self.spec.made)
             for depth in range(len(self.coords))
-        )
-        made = [first, *inner]
+        ]
         values = self.values.view(self.spec.values("A").dtype)
         moved = empty(total, values.dtype)
-        buffers = [first, moved] if layout.joined else [*made, moved]
+        keys = made[:1] if layout.joined else made
         bases = layout.base if layout.joined else []
-        given = [*self.coords, values, *buffers, offsets]
+        given = [*self.coords, values, *keys, moved, offsets]
         self._call("scatter", given, (*sizes, *bases))
+        del keys, given
         parts = [*layout.low, *layout.place, *layout.high] if layout.joined else []
         sizes = (len(scratch), len(layout.digits), 2**layout.digit_bits, *parts, *bases)
         digits = (starts, shares, scratch, layout.digits)
         self._call(names.FILL, [*made, moved, *digits], sizes)
-        moved = _without_scratch(moved, n).view(self.values.dtype)
-        return [_without_scratch(crd, n) for crd in made], moved
+        # One after the other, so that there is never a second list of all entries.
+        for depth, crd in enumerate(made):
+            made[depth] = _without_scratch(crd, n)
+        return made, _without_scratch(moved, n).view(self.values.dtype)
 
     def _call(
         self, name: str, arrays: Sequence[npt.NDArray[Any]], sizes: Sequence[int]
@@ -229,6 +256,13 @@ class SortCall:
 def _without_scratch(array: npt.NDArray[Any], n: int) -> npt.NDArray[Any]:
     """Return the first elements: a view, unless that would keep much memory alive."""
     return array[:n] if len(array) <= n + n // 8 else array[:n].copy()
+
+
+def _most_tasks(starts: IndexArray, chunks: int) -> int:
+    """Return as many tasks as balance well, or fewer, so that scratch is small."""
+    largest = max(1, int(np.diff(starts).max()))
+    fitting = int(starts[-1]) // (_ENTRIES_PER_SCRATCH * largest)
+    return max(chunks, min(chunks * _TASKS_PER_THREAD, fitting))
 
 
 def _to_offsets(counts: IndexArray) -> IndexArray:
