@@ -14,7 +14,7 @@ from sparray.functions.indexing.of_dense import elements_of_dense
 from sparray.functions.indexing.result_format import selected_format
 from sparray.functions.indexing.selection import Selection, checked_point, select
 from sparray.functions.indexing.selectors import Every, Pick, Selector, Window
-from sparray.functions.indexing.walk import taken_entries
+from sparray.functions.indexing.walk import is_walkable, taken_entries
 from sparray.functions.indexing.windows import compiled_window
 from sparray.sparse_array import SparseArray
 from sparray.stored import Operand
@@ -55,6 +55,10 @@ def getitem(array: SparseArray, index: Any) -> Any:
         found = _leading_point(array, index)
         if found is not None:
             return found
+    if isinstance(index, SparseArray):
+        found = _of_own_pattern(array, index)
+        if found is not None:
+            return found
     return selected(array, select(index, array.shape))
 
 
@@ -65,6 +69,27 @@ def _leading_point(array: SparseArray, index: int) -> SparseArray | None:
     start = checked_point(index, 0, array.shape)
     cut = cut_leading(array, Window(start, 1, 1, point=True))
     return None if cut is None else _wrap(cut, array.fill_value)
+
+
+def _of_own_pattern(array: SparseArray, mask: SparseArray) -> SparseArray | None:
+    """Return what a mask selects that shares the array's buffers, as ``A > 0`` does.
+
+    None where it does not, or entries are not stored in C order.
+    """
+    format = array.format
+    if mask.format != format or mask.shape != array.shape or mask.fill_value:
+        return None
+    in_order = format.order == tuple(range(array.ndim)) and format.is_sorted
+    if mask.dtype != np.bool_ or not in_order or format.is_full:
+        return None
+    if not is_walkable(format) or mask._addresses[:-1] != array._addresses[:-1]:
+        return None
+    values = array.values[mask.values]
+    made, coords = selected_format(format, (None,)), np.arange(len(values))[np.newaxis]
+    levels, packed = pack_coordinates(made, (len(values),), coords, values)
+    return SparseArray._from_trusted(
+        made, (len(values),), levels, packed, array.fill_value
+    )
 
 
 def selected(array: SparseArray, selection: Selection) -> Any:

@@ -12,6 +12,7 @@ from sparray.functions.creation import asarray
 from sparray.functions.indexing.axes import checked_axis
 from sparray.functions.indexing.getitem import getitem
 from sparray.functions.manipulation.dimensions import expand_dims
+from sparray.functions.manipulation.joined_buffers import joined_buffers
 from sparray.functions.manipulation.repacked import entries, moved_format, repacked
 from sparray.functions.manipulation.shapes import reshape
 from sparray.sparse_array import SparseArray
@@ -93,6 +94,10 @@ def _joined(given: list[SparseArray], along: int) -> SparseArray:
                 "one would be stored; convert it by sparray.array(x.todense(), "
                 "fill_value=...)"
             )
+    joined = joined_buffers(given, along, dtype) if len(sparse) == len(given) else None
+    if joined is not None:
+        levels, elements = joined
+        return SparseArray._from_trusted(format, shape, levels, elements, fill)
     before = np.cumsum([0, *extents])
     tables, values = [], []
     for x, offset in zip(given, before, strict=False):

@@ -99,6 +99,16 @@ def test_sparse_masks(form, mask_form):
     check(sp.array(dense, format=form)[mask], dense[MASK[2]], 0)
 
 
+@pytest.mark.parametrize("form", ["csr", "csc", "coo", "csf", "bcsr(2, 2)", "ell"])
+@pytest.mark.parametrize("fill", [0, 7])
+def test_masks_that_share_the_pattern(form, fill):
+    dense = elements(2, fill, "float64")
+    array = sp.array(dense, format=form, fill_value=fill)
+    marked = array.values % 2 == 1
+    mask = sp.from_buffers(array.format, array.shape, array._levels, marked)
+    check(array[mask], dense[mask.todense()], fill)
+
+
 def test_repeated_coordinates_are_one_element():
     form = "(i, j) -> (i: compressed(nonunique), j: singleton(nonunique))"
     array = sp.from_coords(

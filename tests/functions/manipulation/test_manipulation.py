@@ -100,6 +100,23 @@ def test_formats_of_results():
     assert mixed.nnz == 2 * array.nnz
 
 
+@pytest.mark.parametrize(("form", "axis"), [("csr", 0), ("csc", 1)])
+def test_rows_that_follow_each_other(form, axis):
+    dense = elements((4, 6), 0)
+    array = sp.array(dense, format=form)
+    wide = sp.from_buffers(
+        array.format,
+        array.shape,
+        [{k: b.astype("int64") for k, b in one.items()} for one in array.levels],
+        array.values.astype("float64"),
+    )
+    empty = sp.zeros((0, 6) if axis == 0 else (4, 0), format=form, dtype="int32")
+    found = sp.concat([array, empty, wide, array], axis=axis)
+    check(found, np.concatenate([dense, 1.0 * dense, dense], axis=axis), 0)
+    assert (found.index_dtype, found.format.name) == (np.int64, form)
+    assert sp.concat([array, array], axis=axis).index_dtype == np.int32
+
+
 def test_dtypes_and_dense_arrays_of_another_fill_value():
     array = sp.array([[7, 1]], format="csr", fill_value=7)
     found = sp.concat([array, np.array([[7.0, 0.0]])])
