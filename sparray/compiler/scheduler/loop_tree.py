@@ -184,6 +184,7 @@ class _Estimator:
             raise InternalError(f"expected a CIN statement, got {statement!r}")
 
     def _loop(self, node: Forall | Tiles, around: tuple[_Place, ...]) -> None:
+        head = _head(node)
         if isinstance(node, Forall) and node.fused:
             # Its steps are those of two loops, which tell more than their product.
             inner = foralls(node.fused, node.body)
@@ -201,7 +202,7 @@ class _Estimator:
         if isinstance(node, Tiles):
             length /= max(1.0, self._tile_length(node))
             visits = f"tiles of {', '.join(map(str, node.sizes))}"
-        loop = Loop(_head(node), visits, why, outer.iterations * length)
+        loop = Loop(head, visits, why, outer.iterations * length)
         outer.inside.append(loop)
         if tiles is None:
             self._walk_levels(value, index, outer, loop)
@@ -318,6 +319,10 @@ def _head(node: Forall | Tiles) -> str:
     if node.parallel:
         notes.append("parallel")
     if isinstance(node, Forall):
+        inner = ", ".join(map(_shown, node.fused))
+        notes += [f"one loop with {inner}"] * bool(node.fused)
+        notes += [f"positions of {node.pos}"] * bool(node.pos)
+        notes += [f"blocks of {node.block}"] * bool(node.block)
         notes += ["vector"] * node.vector
         notes += [f"prefetch {node.prefetch}"] * bool(node.prefetch)
         notes += [f"unroll {node.unroll}"] * (node.unroll > 1)

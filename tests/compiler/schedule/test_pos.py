@@ -222,3 +222,11 @@ def test_refusals(text, formats, schedule, message):
     ]
     with pytest.raises(ScheduleError, match=message):
         sp.einsum(text, *given, schedule=schedule)
+
+
+def test_explained():
+    a, u = sparse((9, 9), "csr", dtype=np.float64), RNG.random((9, 2))
+    schedule = "fuse(i, j).pos(i, A).split(i, 16).parallelize(i)"
+    text = str(sp.explain("ij,ik,jk->ij", a, u, u, schedule=schedule))
+    assert "for i [parallel, one loop with j, positions of A, blocks of 16]" in text
+    assert "∀i,j[pos A; blocks of 16; parallel] (" in text
