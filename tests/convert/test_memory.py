@@ -1,8 +1,9 @@
 """A conversion takes little more memory than its input and its output together.
 
-The bound is 1.5 × (input + output), the input included, on both roads: compiled
-assignments, and NumPy, which serves where there is no compiler and packs levels that
-kernels do not write. ``python tests/convert/test_memory.py`` prints the table.
+The bound is 1.5 × (input + output), the input included. Compiled assignments are
+within it; NumPy's road, which serves where there is no compiler or few values, mostly
+is not: what is known of it is listed, and what comes within it has to be taken out.
+``python tests/convert/test_memory.py`` prints the table.
 """
 
 import itertools
