@@ -1,17 +1,20 @@
 """Repeated coordinates of lists: a hash table gives what a sort gives."""
 
+from dataclasses import replace
 from unittest import mock
 
 import numpy as np
 import pytest
-from oracle_check import Question, check_stages
+from oracle_check import Question, check_stages, ways_of
 
 import sparray as sp
 from sparray import gathering, planning
 from sparray.compiler.lower.gather import GatherSpec
-from sparray.compiler.scheduler.gathering import gather_cost, sort_cost
+from sparray.compiler.scheduler.merging import gather_cost, sort_cost
+from sparray.compiler.scheduler.options import options
 from sparray.compiler.scheduler.steps import GatherStep, SortStep
 from sparray.convert import compiled
+from sparray.expression import einsum_expression
 from sparray.formats import Format, as_format
 from sparray.formats.repetition import distinct_coordinates, repetition
 
@@ -218,3 +221,32 @@ def test_numpy_adds_up_short_lists(dtype):
     order = np.lexsort(expected[::-1])
     np.testing.assert_array_equal(table, expected[:, order])
     np.testing.assert_array_equal(found.values, sums[order].astype(values.dtype))
+
+
+def product(merging):
+    """Options to multiply matrices whose products meet at few coordinates."""
+    left = sp.array(np.ones((3, 400)), "csc")
+    right = sp.array(np.ones((400, 2)), "csr")
+    expression = einsum_expression("ij,jk->ik", (left, right))
+    csr = as_format("dcsr", 2)
+    problem, statistics = planning.operands_problem(expression, (left, right), csr)
+    return tuple(options(problem, replace(statistics, merging=merging)))
+
+
+def test_products_meet_in_a_table_where_few_coordinates_differ():
+    by_list = [option for option in product("") if option.sort]
+    table = min(option.cost for option in by_list if option.table)
+    assert table < min(option.cost for option in by_list if not option.table)
+    assert not any(option.table for option in product("sort"))
+    assert all(option.table for option in product("hash") if option.sort)
+
+
+def test_products_in_a_table_are_right():
+    rng = np.random.default_rng(0)
+    left, right = (rng.integers(0, 3, shape) for shape in ((6, 30), (30, 5)))
+    operands = sp.array(left, "csc"), sp.array(right, "csr")
+    question = Question("ij,jk->ik", operands, as_format("dcsr", 2))
+    found = [way for way in ways_of(question) if "in a table" in str(way)]
+    assert found
+    for way in found[:3]:
+        check_stages(question, way=way)

@@ -103,7 +103,8 @@ def _described(option: Option, problem: Problem) -> str:
     parts.append(f"loop order {' '.join(option.candidate.order) or '(none)'}")
     made = option.problem.output
     if option.sort:
-        parts.append("the result as a list of entries, sorted")
+        table = ", added up in a hash table" if option.table else ""
+        parts.append(f"the result as a list of entries{table}, sorted")
     elif option.final is not None and made.format != problem.output.format:
         parts.append(f"the result as {_text(made)}, then converted")
     return ", ".join(parts)

@@ -4,18 +4,14 @@ from dataclasses import replace
 from math import prod
 
 from sparray.compiler.index_notation.traversal import accesses
-from sparray.compiler.scheduler.cost_model import COSTS
 from sparray.compiler.scheduler.decision import Reason
+from sparray.compiler.scheduler.merging import gather_cost, sort_cost
 from sparray.compiler.scheduler.planner import Planner
 from sparray.compiler.scheduler.statistics import Statistics
 from sparray.compiler.scheduler.steps import gather_step
 from sparray.compiler.scheduler.temporaries import coordinate_list, is_coordinate_list
 
-__all__ = ["gather_cost", "gather_operands", "sort_cost"]
-
-_NEAR = 2**13
-"""Coordinates up to which a table and what it points to stay in a second-level cache:
-about 50 bytes each."""
+__all__ = ["gather_operands"]
 
 
 def gather_operands(planner: Planner) -> None:
@@ -62,15 +58,3 @@ def gather_operands(planner: Planner) -> None:
 def _with_entries(statistics: Statistics, name: str, entries: int) -> Statistics:
     counts = [entries] * len(statistics.positions[name])
     return replace(statistics, positions={**statistics.positions, name: counts})
-
-
-def gather_cost(entries: float, distinct: float) -> float:
-    """Return the cost of a hash table for a list, and of sorting what is left."""
-    far = max(0.0, 1.0 - _NEAR / max(1.0, distinct))
-    each = COSTS["gather"] + far * COSTS["miss"]
-    return each * entries + sort_cost(distinct)
-
-
-def sort_cost(entries: float) -> float:
-    """Return the cost of sorting a list."""
-    return COSTS["sort"] * entries

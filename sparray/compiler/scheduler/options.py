@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations
+from math import prod
 
 from sparray.compiler.cin.concretize import merged_value, split_reductions
 from sparray.compiler.index_notation.affine import bases
@@ -17,9 +18,11 @@ from sparray.compiler.scheduler.candidates import (
     best_candidate,
     candidate_in,
 )
+from sparray.compiler.scheduler.contraction import occupied
 from sparray.compiler.scheduler.conversions import conversion_cost, is_direct
 from sparray.compiler.scheduler.cost_model import COSTS, estimate_loops
 from sparray.compiler.scheduler.loop_order import constraints, violated
+from sparray.compiler.scheduler.merging import gather_cost, sort_cost
 from sparray.compiler.scheduler.statistics import Statistics
 from sparray.compiler.scheduler.temporaries import (
     coordinate_list,
@@ -61,6 +64,8 @@ class Option:
         What the kernel's result is converted to.
     sort : bool
         The kernel's result is a list of coordinates, to be sorted before that.
+    table : bool
+        What is repeated in that list is added up in a hash table first.
     """
 
     problem: Problem
@@ -69,6 +74,7 @@ class Option:
     convert: Mapping[str, TensorSpec]
     final: TensorSpec | None = None
     sort: bool = False
+    table: bool = False
 
 
 def _best(problem: Problem, statistics: Statistics) -> list[Candidate]:
@@ -202,7 +208,10 @@ def _converted_result(
 def _sorted_result(
     problem: Problem, statistics: Statistics, entries: float, judge: Judge
 ) -> Iterator[Option]:
-    """Yield the option to collect the result's entries in a list and sort them."""
+    """Yield the options to collect the result's entries in a list and sort them.
+
+    Those that are repeated meet in the sorted list, or in a hash table before that.
+    """
     output = problem.output
     if is_coordinate_list(output.format) and not output.format.is_sorted:
         return
@@ -211,13 +220,30 @@ def _sorted_result(
     if not is_direct(statistics, sorted_spec(listed), output):
         return
     changed = replace(problem, output=listed)
-    cost = COSTS["sort"] * entries
-    for candidate in judge(changed, statistics):
-        yield Option(changed, candidate, candidate.cost + cost, {}, output, True)
+    found = [
+        Option(changed, one, one.cost, {}, output, True)
+        for one in judge(changed, statistics)
+    ]
     if repeated:
-        for option in _converted_operands(changed, statistics, False, judge):
-            total = option.cost + cost
-            yield replace(option, cost=total, final=output, sort=True)
+        found += [
+            replace(option, final=output, sort=True)
+            for option in _converted_operands(changed, statistics, False, judge)
+        ]
+    for table, cost in _merging_costs(problem, statistics, entries, repeated):
+        for option in found:
+            yield replace(option, cost=option.cost + cost, table=table)
+
+
+def _merging_costs(
+    problem: Problem, statistics: Statistics, entries: float, repeated: bool
+) -> Iterator[tuple[bool, float]]:
+    """Yield whether repeated entries of a list meet in a table, and what that costs."""
+    if not repeated or statistics.merging != "hash":
+        yield False, sort_cost(entries)
+    if repeated and statistics.merging != "sort":
+        indices = problem.assignment.target.indices
+        places = prod(statistics.extent(index) for index in indices)
+        yield True, gather_cost(entries, occupied(entries, places))
 
 
 def _all_converted(problem: Problem, statistics: Statistics) -> Iterator[Option]:

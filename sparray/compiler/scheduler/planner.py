@@ -34,11 +34,12 @@ from sparray.compiler.scheduler.contraction import (
 from sparray.compiler.scheduler.conversions import conversion, conversion_statistics
 from sparray.compiler.scheduler.decision import Reason, decide_widely
 from sparray.compiler.scheduler.knobs import Knobs, best_knobs
+from sparray.compiler.scheduler.listed_result import ordering_steps
 from sparray.compiler.scheduler.options import Option, options, result_entries
 from sparray.compiler.scheduler.output_format import infer_format
 from sparray.compiler.scheduler.statistics import Statistics
-from sparray.compiler.scheduler.steps import KernelStep, Step, Weighed, sort_step
-from sparray.compiler.scheduler.temporaries import sorted_spec, temporary_format
+from sparray.compiler.scheduler.steps import KernelStep, Step, Weighed
+from sparray.compiler.scheduler.temporaries import temporary_format
 from sparray.compiler.scheduler.ways import Way, kernel_ways
 from sparray.errors import InternalError, UnsupportedError
 from sparray.formats.format import Format
@@ -372,16 +373,10 @@ def _append(
     planner.steps.append(KernelStep(decision, operands, made))
     spec = changed.output
     if option.sort:
-        planner.reasons.append(
-            Reason(
-                "sort the result's entries",
-                "no loop order makes them in the order of its levels",
-            )
-        )
-        ordered = sorted_spec(spec)
-        source, made = made, planner.fresh()
-        planner.steps.append(sort_step(source, made, spec, ordered))
-        spec = ordered
+        for step, reason in ordering_steps(made, spec, option.table, planner.fresh):
+            planner.steps.append(step)
+            planner.reasons.append(reason)
+            made, spec = step.result, step.spec
     convert(planner, made, spec, final, result)
 
 

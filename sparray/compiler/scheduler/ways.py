@@ -41,7 +41,8 @@ class Way:
         way = "" if candidate.choice.way is None else candidate.choice.way.value
         said.append(f"loops {' '.join(candidate.order) or '(none)'} by {way}")
         if self.option.final is not None:
-            sort = ", sorted" if self.option.sort else ""
+            sort = ", added up in a table" if self.option.table else ""
+            sort += ", sorted" if self.option.sort else ""
             said.append(f"through {output.format}{sort}")
         settings = str(self.knobs)
         return "; ".join([*said, settings] if settings else said)
