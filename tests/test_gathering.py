@@ -234,11 +234,17 @@ def product(merging):
 
 
 def test_products_meet_in_a_table_where_few_coordinates_differ():
-    by_list = [option for option in product("") if option.sort]
-    table = min(option.cost for option in by_list if option.table)
-    assert table < min(option.cost for option in by_list if not option.table)
-    assert not any(option.table for option in product("sort"))
-    assert all(option.table for option in product("hash") if option.sort)
+    chosen, table, sort = (
+        min((option for option in product(merging) if option.sort), key=cost_of)
+        for merging in ("", "hash", "sort")
+    )
+    assert table.table and not sort.table
+    assert table.cost < sort.cost
+    assert chosen == table
+
+
+def cost_of(option):
+    return option.cost
 
 
 def test_products_in_a_table_are_right():

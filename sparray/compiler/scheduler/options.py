@@ -210,7 +210,8 @@ def _sorted_result(
 ) -> Iterator[Option]:
     """Yield the options to collect the result's entries in a list and sort them.
 
-    Those that are repeated meet in the sorted list, or in a hash table before that.
+    Those that are repeated meet in the sorted list, or, where that is cheaper, in a
+    hash table before that.
     """
     output = problem.output
     if is_coordinate_list(output.format) and not output.format.is_sorted:
@@ -229,21 +230,23 @@ def _sorted_result(
             replace(option, final=output, sort=True)
             for option in _converted_operands(changed, statistics, False, judge)
         ]
-    for table, cost in _merging_costs(problem, statistics, entries, repeated):
-        for option in found:
-            yield replace(option, cost=option.cost + cost, table=table)
+    table, cost = _merging(problem, statistics, entries, repeated)
+    for option in found:
+        yield replace(option, cost=option.cost + cost, table=table)
 
 
-def _merging_costs(
+def _merging(
     problem: Problem, statistics: Statistics, entries: float, repeated: bool
-) -> Iterator[tuple[bool, float]]:
-    """Yield whether repeated entries of a list meet in a table, and what that costs."""
-    if not repeated or statistics.merging != "hash":
-        yield False, sort_cost(entries)
-    if repeated and statistics.merging != "sort":
-        indices = problem.assignment.target.indices
-        places = prod(statistics.extent(index) for index in indices)
-        yield True, gather_cost(entries, occupied(entries, places))
+) -> tuple[bool, float]:
+    """Return whether repeated entries meet in a table, and what that costs."""
+    by_sort = sort_cost(entries)
+    if not repeated or statistics.merging == "sort":
+        return False, by_sort
+    indices = problem.assignment.target.indices
+    places = prod(statistics.extent(index) for index in indices)
+    by_table = gather_cost(entries, occupied(entries, places))
+    table = statistics.merging == "hash" or by_table < by_sort
+    return table, by_table if table else by_sort
 
 
 def _all_converted(problem: Problem, statistics: Statistics) -> Iterator[Option]:
