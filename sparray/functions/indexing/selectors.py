@@ -1,6 +1,7 @@
 """Selectors: which coordinates of one dimension are taken, and what they become."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -96,12 +97,19 @@ class Pick:
 
     def __init__(self, coordinates: npt.NDArray[np.int64]) -> None:
         self.coordinates = coordinates
-        ascending = coordinates[1:] > coordinates[:-1]
-        self.order: npt.NDArray[np.int64] | None = None
-        self.sorted = coordinates
-        if not ascending.all():
-            self.order = np.argsort(coordinates, kind="stable")
-            self.sorted = coordinates[self.order]
+
+    # Rows that are cut out of the buffers need no order of their numbers.
+    @cached_property
+    def order(self) -> npt.NDArray[np.int64] | None:
+        """The stable order that sorts the list; None where it ascends."""
+        if (self.coordinates[1:] > self.coordinates[:-1]).all():
+            return None
+        return np.argsort(self.coordinates, kind="stable")
+
+    @cached_property
+    def sorted(self) -> npt.NDArray[np.int64]:
+        """The list in ascending order."""
+        return self.coordinates if self.order is None else self.coordinates[self.order]
 
     @property
     def bounds(self) -> tuple[int, int]:
