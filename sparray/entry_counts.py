@@ -86,7 +86,7 @@ def _overlap(one: Counts, other: Counts) -> float | None:
     expected = float(one.sum()) * float(other.sum()) / len(one)
     if expected <= 0:
         return None
-    factor = max(_LEAST, float(one @ other) / expected)
+    factor = max(_LEAST, float(np.multiply(one, other).sum()) / expected)
     rounded = bucket(round(factor / _LEAST)) * _LEAST
     return None if rounded == 1.0 else rounded
 

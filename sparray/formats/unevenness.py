@@ -34,6 +34,7 @@ def _uneven(pos: IntArray) -> int:
     if total <= 0:
         return 0
     # A pair is two entries of one fibre: no pair where all have one entry.
-    pairs = float(lengths @ lengths) - total
+    # No BLAS here: it would wake its threads for a millisecond's work.
+    pairs = float(np.square(lengths).sum()) - total
     times = int(pairs * len(lengths) / total**2)
     return max(0, times.bit_length() - 1) // 3
