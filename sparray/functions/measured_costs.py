@@ -134,7 +134,8 @@ def _gathered(time: "_Timer", distinct: int) -> float:
     """Return the seconds of an entry that is added up in a hash table."""
     rng, n = np.random.default_rng(2), 2_000_000
     known = rng.integers(0, 10**6, (2, distinct), np.int32)
-    coords = list(known[:, rng.integers(0, distinct, n)])
+    chosen = rng.integers(0, distinct, n)
+    coords = [row[chosen] for row in known]
     call = GatherCall(coords, np.ones(n), GatherSpec(2, "int32", "int32", "float64"))
     (seconds,) = race([call.run], time.seconds, time.clock)
     return seconds / n
