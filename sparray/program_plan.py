@@ -9,6 +9,7 @@ from sparray._kernels.available import workspace_bytes
 from sparray._kernels.runtime import num_threads
 from sparray._kernels.targets import host_target
 from sparray.compiler import names
+from sparray.compiler.index_notation.extents import sizes_of
 from sparray.compiler.index_notation.traversal import accesses
 from sparray.compiler.index_notation.unify import Unified, unify_statements
 from sparray.compiler.pipeline import CompiledPlan, KernelSpec
@@ -49,6 +50,8 @@ class Group:
         Each of the kernel's operands, and the array that it reads.
     reasons : tuple of Reason
         Why these statements, and no others, are computed together.
+    sources : tuple of (str, str)
+        What coordinates of the kernel with a parameter were: windows, constants.
     """
 
     steps: tuple[ProgramStep, ...]
@@ -56,6 +59,7 @@ class Group:
     kernel: KernelSpec | None = None
     operands: tuple[tuple[str, str], ...] = ()
     reasons: tuple[Reason, ...] = ()
+    sources: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(slots=True)
@@ -241,6 +245,7 @@ def _join(
         KernelSpec(decision, vector_bytes),
         unified.operands,
         tuple(reasons),
+        unified.sources,
     )
 
 
@@ -248,13 +253,13 @@ def _schedule(
     grouper: _Grouper, joined: Sequence[ProgramStep], unified: Unified
 ) -> Decision:
     given = {name: grouper.described[tensor] for name, tensor in unified.operands}
-    extents: dict[str, int] = {}
-    for statement in unified.statements:
-        for access in accesses(statement.value):
-            if access.tensor in given:
-                extents.update(
-                    zip(access.indices, given[access.tensor].shape, strict=True)
-                )
+    read = [
+        (access, given[access.tensor].shape)
+        for statement in unified.statements
+        for access in accesses(statement.value)
+        if access.tensor in given
+    ]
+    extents = sizes_of(read, dict(unified.sources))
     for step in joined:
         tensors = step.expression.tensors
         check_dtypes(step.expression, [grouper.described[name] for name in tensors])

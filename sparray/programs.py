@@ -264,7 +264,7 @@ class GroupRunner:
         if not kernel.fits(given):
             self._run_apart(arrays, formats)
             return
-        sizes = [given[number].shape[axis] for number, axis in kernel.slots]
+        sizes = kernel.extents(given)
         if not kernel.fits_memory(sizes):
             self._run_apart(arrays, formats)
             return
@@ -290,8 +290,9 @@ class GroupRunner:
             for number, (name, one) in enumerate(problem.operands)
             if reads[name] not in self.given
         }
-        slots = tuple(places[index] for index in spec.index_order)
-        return _JoinedKernel(spec, tensors, slots, specs)
+        order, sources = spec.index_order, self.group.sources
+        slots = () if sources else tuple(places[index] for index in order)
+        return _JoinedKernel(spec, tensors, slots, specs, sources)
 
     def _run_apart(
         self, arrays: dict[str, Given], formats: Mapping[str, Format]
@@ -316,9 +317,12 @@ class _JoinedKernel:
     tensors : tuple of str
         The array that each of its operands is.
     slots : tuple of (int, int)
-        For each of its extents an operand, and the dimension that has it.
+        For each of its extents an operand, and the dimension that has it; none if
+        something is read in windows.
     specs : mapping of int to TensorSpec
         What some operands have to be.
+    sources : tuple of (str, str)
+        What coordinates with a parameter were.
     fitting : sequence of int
         Extents of which all that it makes is known to fit in memory.
     """
@@ -327,6 +331,7 @@ class _JoinedKernel:
     tensors: tuple[str, ...]
     slots: tuple[tuple[int, int], ...]
     specs: "Mapping[int, TensorSpec]"
+    sources: tuple[tuple[str, str], ...] = ()
     fitting: Sequence[int] = ()
 
     @cached_property
@@ -335,6 +340,21 @@ class _JoinedKernel:
         from sparray.execution import Runner
 
         return Runner(self.spec)
+
+    def extents(self, given: Sequence[Operand]) -> list[int]:
+        """Return what the kernel takes besides buffers, in its order."""
+        if not self.sources:
+            return [given[number].shape[axis] for number, axis in self.slots]
+        from sparray.compiler.index_notation.extents import sizes_of
+
+        problem = self.spec.decision.problem
+        shapes = {
+            name: one.shape
+            for (name, _), one in zip(problem.operands, given, strict=True)
+        }
+        read = [(a, shapes[a.tensor]) for a in problem.reads if a.tensor in shapes]
+        sizes = sizes_of(read, dict(self.sources))
+        return [sizes[index] for index in self.spec.index_order]
 
     def fits_memory(self, extents: Sequence[int]) -> bool:
         """Tell whether what the kernel makes for such operands fits in memory."""

@@ -5,6 +5,7 @@ from functools import partial
 from typing import Any
 
 from sparray.compiler import names
+from sparray.compiler.index_notation.extents import sizes_of
 from sparray.compiler.index_notation.program import Program
 from sparray.compiler.pipeline import CompiledPlan, KernelSpec
 from sparray.compiler.scheduler.steps import KernelStep, Plan
@@ -101,7 +102,9 @@ def _joined(
         lines.append(line)
     title = f"{', '.join(step.target for step in group.steps)} in one kernel"
     first = Section(title, tuple(lines))
-    build = partial(_sections, first, compiled, shapes)
+    read = [(a, shapes[a.tensor]) for a in problem.reads if a.tensor in shapes]
+    extents = sizes_of(read, dict(group.sources))
+    build = partial(_sections, first, compiled, shapes, extents)
     return Explanation(build, (kernel,), source=source)
 
 
@@ -109,6 +112,7 @@ def _sections(
     first: Section,
     compiled: CompiledPlan,
     shapes: Mapping[str, tuple[int, ...]],
+    extents: Mapping[str, int],
     source: bool,
 ) -> list[Section]:
-    return [first, *plan_sections(compiled, shapes, {}, source=source)]
+    return [first, *plan_sections(compiled, shapes, extents, source=source)]

@@ -1,16 +1,18 @@
 """One set of canonical names for statements that are to be one nest of loops."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 
+from sparray.compiler.index_notation.affine import affine, affine_text, is_affine
 from sparray.compiler.index_notation.canonical import (
     TARGET,
     index_name,
     operand_name,
 )
-from sparray.compiler.index_notation.nodes import Access, Assignment, Reduce
+from sparray.compiler.index_notation.nodes import Access, Assignment, Expr, Reduce
 from sparray.compiler.index_notation.traversal import (
     accesses,
+    free_indices,
     rename_indices,
     substitute,
     walk,
@@ -33,10 +35,13 @@ class Unified:
         a temporary's dimension every statement has the same index.
     operands : tuple of (str, str)
         Each operand, and the tensor that it reads: every access has one of its own.
+    sources : tuple of (str, str)
+        Each coordinate with a parameter, and what it was (`symbolize`).
     """
 
     statements: tuple[Assignment, ...]
     operands: tuple[tuple[str, str], ...]
+    sources: tuple[tuple[str, str], ...] = ()
 
 
 def unify_statements(statements: Sequence[Assignment]) -> Unified:
@@ -56,21 +61,19 @@ def unify_statements(statements: Sequence[Assignment]) -> Unified:
     ------
     UnsupportedError
         If two indices of one statement would have to be one: a temporary is read with
-        two lists of indices; or a coordinate is made of indices.
+        two lists of indices, or in a window.
 
     Notes
     -----
     **Rewrite**: ``T[a,b] = ...; y[k] = sum(l, T[k,l])`` → ``t1[i,j] = ...; out[i] =
     sum(j, t1[i,j])``.
     """
-    plain = all(i.isidentifier() for s in statements for i in _indices(s))
-    if not plain:
-        raise UnsupportedError("a tensor is read at a window of an index")
-    names = _index_names(statements)
     made = {
         statement.target.tensor: f"t{number + 1}"
         for number, statement in enumerate(statements)
     }
+    _refuse_windows(statements, made)
+    names = _index_names(statements)
     made[statements[-1].target.tensor] = TARGET
     operands: dict[Access, str] = {}
     unified = []
@@ -90,7 +93,33 @@ def unify_statements(statements: Sequence[Assignment]) -> Unified:
             Assignment(Access(made[target.tensor], indices), substitute(value, renamed))
         )
     reads = tuple((name, access.tensor) for access, name in operands.items())
-    return Unified(tuple(unified), reads)
+    sources: dict[str, str] = {}
+    symbolic = [_symbolized(statement, sources) for statement in unified]
+    return Unified(tuple(symbolic), reads, tuple(sources.items()))
+
+
+def _refuse_windows(statements: Sequence[Assignment], made: Container[str]) -> None:
+    """Refuse temporaries that are read elsewhere than where they are made."""
+    for statement in statements:
+        for access in accesses(statement.value):
+            if access.tensor in made and any(map(is_affine, access.indices)):
+                raise UnsupportedError("a temporary is read at a window of an index")
+
+
+def _symbolized(statement: Assignment, sources: dict[str, str]) -> Assignment:
+    """Put parameters in place of first coordinates; note what they were."""
+    symbolic: dict[Access, Expr] = {}
+    for access in accesses(statement.value):
+        indices = []
+        for coordinate in access.indices:
+            found = affine(coordinate)
+            if found is not None:
+                symbol = affine_text(found.terms, symbol=f"@{len(sources) + 1}")
+                sources[symbol] = coordinate
+                coordinate = symbol
+            indices.append(coordinate)
+        symbolic[access] = Access(access.tensor, tuple(indices))
+    return Assignment(statement.target, substitute(statement.value, symbolic))
 
 
 def _index_names(statements: Sequence[Assignment]) -> dict[_Key, str]:
@@ -127,5 +156,7 @@ def _indices(statement: Assignment) -> Iterator[str]:
     """Yield every index of a statement, the target's first."""
     yield from statement.target.indices
     for node in walk(statement.value):
-        if isinstance(node, Access | Reduce):
+        if isinstance(node, Access):
+            yield from free_indices(node)
+        elif isinstance(node, Reduce):
             yield from node.indices

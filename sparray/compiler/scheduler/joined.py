@@ -10,7 +10,6 @@ from sparray.compiler.cin.nodes import Sequence as Nests
 from sparray.compiler.cin.nodes import Stmt, Workspace
 from sparray.compiler.cin.rename import renamed
 from sparray.compiler.cin.verify import workspace_names
-from sparray.compiler.index_notation.affine import is_affine
 from sparray.compiler.index_notation.dtypes import (
     accumulated_dtype,
     result_dtype,
@@ -33,6 +32,7 @@ from sparray.compiler.scheduler.nested import inner_reduction
 from sparray.compiler.scheduler.output_format import infer_format
 from sparray.compiler.scheduler.shape import shape_of
 from sparray.compiler.scheduler.statistics import Statistics
+from sparray.compiler.scheduler.temporaries import searched_spec
 from sparray.errors import ScheduleError, UnsupportedError
 from sparray.formats.format import Format
 from sparray.formats.level import Locatable, PositionIterable
@@ -214,8 +214,13 @@ def _check_operands(
     for access in read:
         if len(set(access.indices)) < len(access.indices):
             raise JoinError(f"{name} reads a diagonal of {access.tensor}")
-        if any(map(is_affine, access.indices)):
-            raise JoinError(f"{name} reads {access.tensor} by windows or constants")
+    specs = dict(used)
+    for access in read:
+        if searched_spec(access, specs[access.tensor]) != specs[access.tensor]:
+            raise JoinError(
+                f"{name} reads {access.tensor} in a window, for which its levels "
+                "cannot be searched"
+            )
     for operand, spec in used:
         if not spec.format.is_sorted or not spec.format.unique:
             raise JoinError(
