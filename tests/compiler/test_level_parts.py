@@ -25,6 +25,9 @@ FORMATS = (
 LISTED = (
     "(i, j) -> (i: compressed(nonunique, unordered), j: compressed)",
     "(i, j) -> (i: hashed, j: compressed(nonunique, unordered))",
+    "(i, j) -> (j: compressed(nonunique, unordered), i - j: singleton)",
+    "(i, j) -> (i // 5: compressed(nonunique, unordered), "
+    "i % 5: singleton(unordered, nonunique), j: singleton(nonunique))",
 )
 DIAGONALS = (
     "(i, j) -> (j - i: compressed, j: compressed)",
@@ -102,6 +105,15 @@ def test_every_stage(text, format):
 def test_levels_that_no_loops_follow(text, format):
     for shape in ((9, 11), (3, 0)):
         known = operands(shape, format)
+        given = tuple(known[name] for name in assignment_expression(text).tensors)
+        check_stages(Question(text, given))
+
+
+@pytest.mark.parametrize("shape", [(5, 0), (0, 5), (0, 0)])
+def test_there_are_no_diagonals_without_rows_or_columns(shape):
+    """The level has no buffer to read the order of five diagonals from."""
+    known = operands(shape, "(i, j) -> (j - i: permuted, i: compressed)")
+    for text in ("y[i,j] = A[i,j] * C[i,j]", "y[j] = A[i,j]"):
         given = tuple(known[name] for name in assignment_expression(text).tensors)
         check_stages(Question(text, given))
 

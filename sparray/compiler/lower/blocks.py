@@ -34,7 +34,6 @@ from sparray.compiler.lower.output import insert, store_value
 from sparray.compiler.lower.scope import Scope
 from sparray.compiler.problem import Problem, TensorSpec
 from sparray.errors import InternalError
-from sparray.formats.level_expression import Difference
 
 __all__ = ["BlocksOutput", "ScatterBlocksOutput", "clear_blocks", "clears_blocks"]
 
@@ -97,9 +96,6 @@ class BlocksOutput(Output):
         if appended_levels(self.spec) != (self.depth,):
             raise InternalError(f"expected one appended level, got {self.spec.format}")
         b, size = ctx.builder, ctx.view(self.followed, self.depth).extent
-        if any(isinstance(part, Difference) for part in self.spec.format.expressions):
-            # Without rows and columns there are -1 diagonals.
-            size = ir.Binary("max", size, literal(0), "int64")
         self.blocks = _Blocks(
             b.allocate("block_marks", "bool", size, zeroed=True),
             b.allocate("block_list", "int64", size),

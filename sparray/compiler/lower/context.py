@@ -13,7 +13,7 @@ from sparray.compiler.cin.verify import written
 from sparray.compiler.index_notation.nodes import Access
 from sparray.compiler.levels import level_index
 from sparray.compiler.loop_ir import nodes as ir
-from sparray.compiler.loop_ir.builder import Builder, add, literal, sub
+from sparray.compiler.loop_ir.builder import Builder, add, less, literal, sub
 from sparray.compiler.loop_ir.dtypes import dtype_kind
 from sparray.compiler.lower.scope import Place, Scope
 from sparray.compiler.problem import Problem, TensorSpec
@@ -244,7 +244,9 @@ def extent_of(index: str) -> ir.Expr:
         return ir.Var(names.extent(index))
     if isinstance(part, names.Diagonal):
         row, column = (ir.Var(names.extent(i)) for i in (part.row, part.column))
-        return sub(add(row, column), literal(1))
+        rows, columns = less(literal(0), row), less(literal(0), column)
+        some = ir.Binary("and", rows, columns, "bool")
+        return ir.Select(some, sub(add(row, column), literal(1)), literal(0))
     if part.is_remainder:
         return literal(part.size)
     rounded = add(ir.Var(names.extent(part.base)), literal(part.size - 1))

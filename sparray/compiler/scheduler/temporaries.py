@@ -72,7 +72,12 @@ def _list_format(order: Sequence[int], ordered: bool, unique: bool) -> Format:
 
 
 def is_coordinate_list(format: Format) -> bool:
-    """Tell whether every entry has one position, the same in every level."""
+    """Tell whether every entry has one position, the same in every level.
+
+    Each level has a dimension: lists of parts are no lists of coordinates.
+    """
+    if not format.is_plain:
+        return False
     first, *rest = format.levels or (None,)
     if not isinstance(first, PositionIterable) or first.branchless:
         return False
