@@ -21,6 +21,7 @@ from sparray.formats import (
     Singleton,
     Structured,
 )
+from sparray.formats.allotted import Allottable
 from sparray.formats.level import (
     Appendable,
     CoordinateIterable,
@@ -213,6 +214,27 @@ def test_prepare_makes_what_pack_makes_of_nothing(level, data, dtype):
     for role, buffer in packed.buffers.items():
         assert made.buffers[role].dtype == buffer.dtype
         assert np.array_equal(made.buffers[role], buffer)
+
+
+@pytest.mark.parametrize(
+    "level", [v for v in VARIANTS if isinstance(v, Allottable)], ids=str
+)
+@given(data=st.data(), dtype=index_dtypes)
+def test_allotted_room_is_that_of_what_pack_makes(level, data, dtype):
+    problem = data.draw(fibres(level))
+    where = (problem.n_parents, problem.extent)
+    packed = level.pack(problem.parents, problem.coordinates, *where, dtype)
+    counts = np.bincount(problem.parents, minlength=problem.n_parents)
+    # Counted more often than there are coordinates, it gets room for all of them.
+    made = level.allot(counts, problem.extent, dtype)
+    more = level.allot(counts + problem.extent, problem.extent, dtype)
+    assert made.n_positions == packed.n_positions <= more.n_positions
+    for role, buffer in packed.buffers.items():
+        assert made.buffers[role].dtype == buffer.dtype
+        assert len(made.buffers[role]) == len(buffer)
+    assert not level.occupied(made.buffers, problem.n_parents).any()
+    stored = level.occupied(packed.buffers, problem.n_parents)
+    assert np.array_equal(stored, counts)
 
 
 @pytest.mark.parametrize(
