@@ -47,6 +47,7 @@ _NAMES = {
     ),
     "sparray.functions.explain": "explain",
     "sparray.functions.explanation": "Explanation",
+    "sparray.functions.indexing.along_axis": "take_along_axis",
     "sparray.functions.indexing.diagonals": "diag diagonal diags",
     "sparray.functions.indexing.take": "take",
     "sparray.functions.infer_format": "infer_format",
@@ -60,6 +61,7 @@ _NAMES = {
     "sparray.functions.manipulation.shapes": (
         "broadcast_arrays broadcast_shapes broadcast_to reshape"
     ),
+    "sparray.functions.meshgrid": "meshgrid",
     "sparray.functions.ordering": "sort",
     "sparray.functions.precompile": "precompile Precompiled",
     "sparray.functions.ranges": "arange linspace",

@@ -132,6 +132,7 @@ from sparray.functions.elementwise import trunc as trunc
 from sparray.functions.elementwise import where as where
 from sparray.functions.explain import explain as explain
 from sparray.functions.explanation import Explanation as Explanation
+from sparray.functions.indexing.along_axis import take_along_axis as take_along_axis
 from sparray.functions.indexing.diagonals import diag as diag
 from sparray.functions.indexing.diagonals import diagonal as diagonal
 from sparray.functions.indexing.diagonals import diags as diags
@@ -159,6 +160,7 @@ from sparray.functions.manipulation.shapes import broadcast_arrays as broadcast_
 from sparray.functions.manipulation.shapes import broadcast_shapes as broadcast_shapes
 from sparray.functions.manipulation.shapes import broadcast_to as broadcast_to
 from sparray.functions.manipulation.shapes import reshape as reshape
+from sparray.functions.meshgrid import meshgrid as meshgrid
 from sparray.functions.namespace_info import (
     array_namespace_info as __array_namespace_info__,
 )
