@@ -139,8 +139,8 @@ def test_shapes_that_do_not_fit():
         a + sp.array(B.T)
     with pytest.raises(ShapeError):
         a @ sp.array(B)
-    with pytest.raises(ShapeError, match="1 or 2 dimensions, got 2 and 3"):
-        a @ np.ones((5, 5, 5))
+    with pytest.raises(ShapeError):
+        a @ np.ones((5, 4, 5))
 
 
 def test_division():
