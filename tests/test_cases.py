@@ -89,6 +89,9 @@ ANSWERS = {
     "case_144": lambda A: (A + A).sum(0),
 }  # fmt: skip
 
+# Sums of squares, which NumPy adds up in another order: they differ in the last bit.
+ROUNDED = {"case_084"}
+
 AT_THE_BOUNDARY = {
     f"case_{number}"
     for number in (
@@ -128,9 +131,11 @@ def test_answers(case_id, form):
     expected = case["expected"]
     assert np.shape(found) == tuple(expected["shape"])
     assert np.asarray(found).dtype == expected["dtype"]
-    np.testing.assert_array_equal(
-        found, np.array(numbers(expected["values"])).reshape(expected["shape"])
-    )
+    wanted = np.array(numbers(expected["values"])).reshape(expected["shape"])
+    if case_id in ROUNDED:
+        np.testing.assert_allclose(found, wanted, rtol=2**-52)
+    else:
+        np.testing.assert_array_equal(found, wanted)
 
 
 def test_every_case_has_its_place():
