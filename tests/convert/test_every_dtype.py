@@ -99,8 +99,8 @@ def numpy_road():
 def interpreted_road():
     """Convert everything that a kernel converts in the loop IR's interpreter."""
 
-    def evaluate(expression, operands, format, *, prune, index_dtype):
-        call = dispatch._find(expression, operands, format, prune, index_dtype)
+    def evaluate(expression, operands, format, *, prune, index_dtype, merging=""):
+        call = dispatch._find(expression, operands, format, prune, index_dtype, merging)
         return dispatch._run(call, expression, operands)
 
     with (

@@ -22,7 +22,8 @@ def band(format="dia"):
 def test_a_diagonal_is_walked_inside_the_shape():
     question = Question("y[i] = A[i,j] * x[j]", (band(), np.arange(40.0)))
     text = loops(question)
-    bounds = "max(((n_i - 1) - jmi), 0) .. min(n_i, (((n_i + n_j) - 1) - jmi))"
+    diagonals = "select(((0 < n_i) & (0 < n_j)), ((n_i + n_j) - 1), 0)"
+    bounds = f"max(((n_i - 1) - jmi), 0) .. min(n_i, ({diagonals} - jmi))"
     assert f"for i in {bounds}:" in text
     check_stages(question)
 
