@@ -168,13 +168,15 @@ def result_spec(
 
     It is the expression at the operands' fill values, in the result's dtype, and 0
     for a result all of whose entries are stored. One that depends on scalars is known
-    only when the kernel runs; no kernel's code depends on its result's fill value.
+    only when the kernel runs; until then it is said to be 1, since a kernel that copies
+    the result may rely on a fill value of 0, and on no other.
     """
     constant = absence_of(operands).constant(value)
-    if not isinstance(constant, Literal):
+    if constant is None:
         return given
-    fill = np.asarray(constant.value).astype(numpy_dtype(given.dtype))
-    return replace(given, fill=fill_of(fill[()]))
+    dtype = numpy_dtype(given.dtype)
+    known = constant.value if isinstance(constant, Literal) else 1
+    return replace(given, fill=fill_of(np.asarray(known).astype(dtype)[()]))
 
 
 def absence_of(operands: tuple[tuple[str, TensorSpec], ...]) -> Absence:

@@ -148,13 +148,12 @@ def _lower_phase(
 
 def _lower_tasks(statement: Stmt, scope: Scope, ctx: Context) -> None:
     """Emit the loops, in one task or in parallel ones."""
-    lists = list(buffered_workspaces(statement))
     if isinstance(statement, Forall) and statement.chunks == "merge":
         lower_merge_path(statement, scope, ctx)
     elif isinstance(statement, Forall) and statement.parallel:
-        lower_parallel_loop(statement, scope, ctx, lists)
+        lower_parallel_loop(statement, scope, ctx)
     else:
-        with task(scope, ctx, iter(lists)) as inside:
+        with task(scope, ctx, buffered_workspaces(statement)) as inside:
             for surrounded in ctx.output.whole(inside, ctx):
                 lower_statement(statement, surrounded, ctx)
 

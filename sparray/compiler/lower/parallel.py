@@ -1,7 +1,7 @@
 """Split the outermost loop over threads, in chunks of equal stored entries."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 
 from sparray.compiler import names
 from sparray.compiler.cin.effective import effective_value
@@ -36,7 +36,7 @@ from sparray.compiler.lower.forall import (
 )
 from sparray.compiler.lower.scope import Scope
 from sparray.compiler.lower.walker import Walker, walker
-from sparray.compiler.lower.workspaces import allocate, release
+from sparray.compiler.lower.workspaces import buffered_workspaces, in_memory
 from sparray.compiler.schedule.assemble import Assembly
 from sparray.errors import InternalError
 from sparray.formats.level import Locatable, PositionIterable
@@ -49,6 +49,7 @@ __all__ = [
     "even_share",
     "lower_parallel",
     "task",
+    "tasks_of",
     "team",
     "work_of",
 ]
@@ -86,19 +87,36 @@ def chunks_of(way: Assembly, prefix: int, threads: int) -> int:
 @contextmanager
 def task(scope: Scope, ctx: Context, lists: Iterator[Where]) -> Iterator[Scope]:
     """Surround the loops that one thread runs with its workspaces."""
-    allocate(lists, ctx)
-    scope = ctx.output.begin(scope, ctx)
-    yield scope
-    ctx.output.end(ctx)
-    release(ctx)
+    with in_memory(lists, ctx):
+        scope = ctx.output.begin(scope, ctx)
+        yield scope
+        ctx.output.end(ctx)
+
+
+@contextmanager
+def tasks_of(
+    statement: Forall, scope: Scope, ctx: Context, *, inner: bool
+) -> Iterator[Scope]:
+    """Surround a part of a parallel loop with what its task has.
+
+    The tasks of an ``inner`` loop, which stands in a task itself, have workspaces of
+    their own; what they assemble is their surroundings'.
+    """
+    lists = buffered_workspaces(statement)
+    if not inner:
+        with task(scope, ctx, lists) as inside:
+            yield inside
+        return
+    with in_memory(lists, ctx):
+        yield scope
 
 
 def lower_parallel(
-    statement: Forall, scope: Scope, ctx: Context, lists: list[Where] | None
+    statement: Forall, scope: Scope, ctx: Context, *, inner: bool
 ) -> None:
     """Emit a parallel loop over chunks, each a part of the statement's range.
 
-    ``lists`` are the workspaces of a task; None where the loop is in a task itself.
+    An ``inner`` one is in a task itself.
 
     **Rewrite**: ``∀i[parallel] body`` → ``parallel for t in range(chunks): ∀i in
     chunk t: body``. Where the body walks the level below a dense ``i``, chunks hold
@@ -125,8 +143,7 @@ def lower_parallel(
         driver = None
     with b.parallel("t", chunks, threads) as t:
         ctx.chunk = t
-        own = nullcontext(scope) if lists is None else task(scope, ctx, iter(lists))
-        with own as inside:
+        with tasks_of(statement, scope, ctx, inner=inner) as inside:
             if walked:
                 begin, end = _positions(w, total, t, chunks, ctx)
                 lower_positions(statement, w, begin, end, inside, ctx)

@@ -1,13 +1,11 @@
 """Split a loop over positions over threads, in chunks of equal stored entries."""
 
-from contextlib import nullcontext
-
 from sparray.compiler.cin.effective import target_access
-from sparray.compiler.cin.nodes import Forall, Where
+from sparray.compiler.cin.nodes import Forall
 from sparray.compiler.loop_ir import nodes as ir
 from sparray.compiler.loop_ir.builder import add, literal, mul
 from sparray.compiler.lower.context import Context, extent_of
-from sparray.compiler.lower.parallel import dense_indices, even_share, task, team
+from sparray.compiler.lower.parallel import dense_indices, even_share, tasks_of, team
 from sparray.compiler.lower.positions import Positions
 from sparray.compiler.lower.scope import Scope
 
@@ -26,11 +24,11 @@ def kept_loops(statement: Forall) -> int | None:
 
 
 def lower_parallel_positions(
-    statement: Forall, scope: Scope, ctx: Context, lists: list[Where] | None
+    statement: Forall, scope: Scope, ctx: Context, *, inner: bool
 ) -> None:
     """Emit a parallel loop over chunks of an operand's positions.
 
-    ``lists`` are the workspaces of a task; None where the loop is in a task itself.
+    An ``inner`` one is in a task itself.
 
     **Rewrite**: ``∀i,j[pos A; parallel] s`` → ``parallel for t in range(chunks): for p
     in chunk t: s`` of the coordinates at ``p``. Where the result has not all of the
@@ -48,8 +46,7 @@ def lower_parallel_positions(
         chunks = b.declare("blocks", walk.blocks(total))
     with b.parallel("t", chunks, threads) as t:
         ctx.chunk = t
-        own = nullcontext(scope) if lists is None else task(scope, ctx, iter(lists))
-        with own as inside:
+        with tasks_of(statement, scope, ctx, inner=inner) as inside:
             if statement.block:
                 first, last = walk.block(t, total)
             else:

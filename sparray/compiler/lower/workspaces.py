@@ -1,17 +1,19 @@
 """Memory of the workspaces of one task: taken once, and lists clean between uses."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from functools import reduce
 
 from sparray.compiler import names
 from sparray.compiler.cin.nodes import (
     Access,
+    Forall,
     Stmt,
     Tiles,
     Where,
     Workspace,
 )
-from sparray.compiler.cin.traversal import walk
+from sparray.compiler.cin.traversal import children, walk
 from sparray.compiler.levels import level_index, n_levels
 from sparray.compiler.loop_ir import nodes as ir
 from sparray.compiler.loop_ir.builder import add, literal, mul
@@ -27,12 +29,11 @@ from sparray.errors import InternalError
 
 __all__ = [
     "LISTED_BYTES",
-    "allocate",
     "buffered_workspaces",
     "element",
+    "in_memory",
     "largest_tiles",
     "list_workspaces",
-    "release",
     "workspaces",
 ]
 
@@ -42,9 +43,16 @@ LISTED_BYTES = 9
 
 
 def buffered_workspaces(statement: Stmt) -> Iterator[Where]:
-    """Yield every `Where` of a statement whose workspace is in memory."""
+    """Yield every `Where` of one task whose workspace is in memory.
+
+    A loop on threads inside of the statement has tasks of its own.
+    """
     kinds = ("list", "dense", "row", "pattern")
-    return (w for w in workspaces(statement) if w.workspace.kind in kinds)
+    if isinstance(statement, Where) and statement.workspace.kind in kinds:
+        yield statement
+    for child in children(statement):
+        if not (isinstance(child, Forall) and child.parallel):
+            yield from buffered_workspaces(child)
 
 
 def largest_tiles(statement: Stmt) -> Iterator[tuple[str, int]]:
@@ -64,7 +72,25 @@ def workspaces(statement: Stmt) -> Iterator[Where]:
     return (inside for inside in walk(statement) if isinstance(inside, Where))
 
 
-def allocate(lists: Iterator[Where], ctx: Context) -> None:
+@contextmanager
+def in_memory(lists: Iterable[Where], ctx: Context) -> Iterator[None]:
+    """Surround the loops of a task with the memory of its workspaces.
+
+    A task inside another one reads the workspaces of that one, too.
+    """
+    outer = ctx.rows, ctx.lists, ctx.panels
+    ctx.rows, ctx.lists, ctx.panels = {}, {}, {}
+    _allocate(lists, ctx)
+    own = rows, listed, panels = ctx.rows, ctx.lists, ctx.panels
+    ctx.rows, ctx.lists = {**outer[0], **rows}, {**outer[1], **listed}
+    ctx.panels = {**outer[2], **panels}
+    yield
+    ctx.rows, ctx.lists, ctx.panels = own
+    _release(ctx)
+    ctx.rows, ctx.lists, ctx.panels = outer
+
+
+def _allocate(lists: Iterable[Where], ctx: Context) -> None:
     """Emit the allocation of every workspace in memory, that of lists with clear marks.
 
     A workspace has an element for each value of its indices, sized by their extents,
@@ -111,8 +137,8 @@ def _row_length(workspace: Workspace, ctx: Context) -> ir.Expr:
     return ir.Var(names.extent(level_index(spec, access, n_levels(spec) - 1)))
 
 
-def release(ctx: Context) -> None:
-    """Emit the release of what `allocate` took."""
+def _release(ctx: Context) -> None:
+    """Emit the release of what `_allocate` took."""
     for row in ctx.rows.values():
         ctx.builder.free(row.values)
     for workspace in ctx.lists.values():

@@ -122,3 +122,13 @@ def test_values_of_a_temporary_are_not_copied():
     array = sp.array(matrix((9, 11)), "dcsc")
     check_stages(Question(COPY, (array,), as_format("bcsr(2, 3)", 2)))
     assert np.array_equal(array.todense(), matrix((9, 11)))
+
+
+def test_padding_is_a_fill_value_that_is_known_when_the_kernel_runs():
+    # The entries are put in order first, then into blocks.
+    by_columns = "(i, j) -> (j: compressed(nonunique), i: singleton)"
+    coords, values = np.array([[0, 0], [0, 1]]), np.array([False, True])
+    A = sp.from_coords(coords, values, (4, 2), by_columns, fill_value=True)
+    blocks = "(i, j) -> (j // 2: dense, i // 1: compressed, i % 1: dense, j % 2: dense)"
+    format = as_format(blocks, 2)
+    check_stages(Question("Y[i,l] = P[l,i] * Q", (A, np.array(-2.0)), format))
