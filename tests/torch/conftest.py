@@ -1,6 +1,12 @@
 """Random matrices with gaps, and every way to look at a result densely."""
 
+import sys
+from pathlib import Path
+
 import pytest
+
+# `--import-mode=importlib` finds no module beside tests: the examples are imported so.
+sys.path.insert(0, str(Path(__file__).parent))
 
 torch = pytest.importorskip("torch")
 
