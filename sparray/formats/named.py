@@ -33,6 +33,7 @@ __all__ = [
     "NamedFormat",
     "as_format",
     "format_name",
+    "format_text",
     "named_format",
 ]
 
@@ -253,6 +254,11 @@ def format_name(format: Format) -> str | None:
             if named_format(text, format.ndim) == format:
                 return text
     return None
+
+
+def format_text(format: Format) -> str:
+    """Return the name of a format, or its string where it has none."""
+    return format.name or str(format)
 
 
 def as_format(spec: str | Format, ndim: int) -> Format:

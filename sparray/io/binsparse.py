@@ -13,6 +13,7 @@ import numpy.typing as npt
 from sparray.convert.entries import convert_format, from_buffers
 from sparray.errors import DTypeError, FileFormatError, SparrayError
 from sparray.formats.coordinates import as_shape
+from sparray.formats.named import format_text
 from sparray.io.binsparse_levels import (
     FileLevel,
     describe_format,
@@ -139,7 +140,7 @@ def describe_binsparse(descriptor: Any, kind: str) -> Description:
         kind=kind,
         shape=shape,
         n_entries=header["number_of_stored_values"],
-        format=format.name or str(format),
+        format=format_text(format),
         dtype=str(header["data_types"].get("values")),
         details={"structure": str(header.get("structure", "general"))},
     )

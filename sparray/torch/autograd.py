@@ -17,7 +17,7 @@ import numpy.typing as npt
 import torch
 
 from sparray.compiler.selection import Selection
-from sparray.convert import from_coords
+from sparray.convert import default_format, from_coords
 from sparray.convert.torch_memory import as_strided_tensor
 from sparray.dispatch import evaluate_expression
 from sparray.errors import (
@@ -275,8 +275,7 @@ def _selected(
     sizes = dict(zip(expression.sizes, expression.extents(shaped), strict=True))
     entries, shape = source.entries(sizes), source.shape(sizes)
     ones = np.ones(entries.shape[1], np.bool_)
-    format = "csr" if len(shape) == 2 else "csf"
-    pattern = Pattern(from_coords(entries, ones, shape, format))
+    pattern = Pattern(from_coords(entries, ones, shape, default_format(len(shape))))
     return pattern.ones, pattern
 
 
@@ -300,8 +299,7 @@ def _on_pattern(
 
 def _on_rows(values: torch.Tensor, found: Pattern, wanted: Pattern) -> torch.Tensor:
     """Return a gradient on a pattern whose entries may stand in any order."""
-    ndim = len(wanted.shape)
-    rows = named_format("csr" if ndim == 2 else "csf", ndim)
+    rows = default_format(len(wanted.shape))
     found_rows, found_places = found.converted(rows)
     wanted_rows, wanted_places = wanted.converted(rows)
     if found_places is not None:

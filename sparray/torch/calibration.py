@@ -9,7 +9,7 @@ from torch import nn
 from sparray.errors import PlanError
 from sparray.torch.plan import Place
 from sparray.torch.sparsifiers.sparsifier import Observed, Sparsifier
-from sparray.torch.tensor import SparseTensor
+from sparray.torch.tensor import values_of
 
 __all__ = ["observing", "run"]
 
@@ -74,9 +74,7 @@ def _hooks(place: Place, sparsifier: Any) -> Iterator[Any]:
             )
     elif sparsifier.observes is Observed.GRADIENTS:
         parameter = place.parameter
-        leaf: Any = (
-            parameter.values() if isinstance(parameter, SparseTensor) else parameter
-        )
+        leaf: Any = values_of(parameter)
         yield leaf.register_post_accumulate_grad_hook(
             lambda _: sparsifier.observe(parameter)
         )

@@ -20,6 +20,7 @@ from sparray.errors import (
     UnsupportedError,
     WouldDensifyError,
 )
+from sparray.formats.named import format_text
 from sparray.functions.explain import explain as explain_expression
 from sparray.torch.autograd import Evaluation, recorded
 from sparray.torch.registry import call_converted, chosen, stub
@@ -78,7 +79,7 @@ def compute_densely(
     """
     name = name_of(function)
     sparse = [t for t in tree_flatten((args, kwargs))[0] if isinstance(t, SparseTensor)]
-    given = ", ".join(f"{t.format.name or t.format} {tuple(t.shape)}" for t in sparse)
+    given = ", ".join(f"{format_text(t.format)} {tuple(t.shape)}" for t in sparse)
     if not sparse:
         raise UnsupportedError(f"{name}: expected a SparseTensor among the arguments")
     if _is_in_place(function, args, kwargs):

@@ -7,19 +7,17 @@ import torch
 from torch import Tensor, nn
 
 from sparray.torch.pattern import Pattern
-from sparray.torch.tensor import SparseTensor
+from sparray.torch.tensor import SparseTensor, dense_of
 
 __all__ = ["follow", "onto", "rechoose"]
 
 
 def onto(x: Tensor, pattern: Pattern) -> SparseTensor:
     """Return the entries of a tensor that a pattern stores; what it lacks is 0."""
-    if isinstance(x, SparseTensor):
-        if x.pattern.same_as(pattern):
-            return x
-        x = x.to_dense()
+    if isinstance(x, SparseTensor) and x.pattern.same_as(pattern):
+        return x
     ones = torch.ones(pattern.n_values, dtype=x.dtype)
-    made: SparseTensor = SparseTensor(pattern, ones) * x  # type: ignore[assignment]
+    made: SparseTensor = SparseTensor(pattern, ones) * dense_of(x)  # type: ignore[assignment]
     return made
 
 

@@ -12,6 +12,7 @@ from sparray.convert import convert_format
 from sparray.convert.torch_memory import as_ndarray, as_strided_tensor
 from sparray.errors import FormatError, InvalidBufferError
 from sparray.formats.format import Format
+from sparray.formats.named import format_text
 from sparray.formats.packing import LevelBuffers
 from sparray.sparse_array import SparseArray
 from sparray.stored import operand_key
@@ -191,7 +192,7 @@ class Pattern:
         return self
 
     def __repr__(self) -> str:
-        name = self.format.name or str(self.format)
+        name = format_text(self.format)
         return f"<Pattern {name}, shape {self.shape}: {self.n_values} stored entries>"
 
 

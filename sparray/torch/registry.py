@@ -8,10 +8,13 @@ the table has nothing.
 import inspect
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import starmap, zip_longest
 from typing import Any
 
 from sparray.errors import FormatError, UnsupportedError
 from sparray.formats.format import Format
+from sparray.formats.named import format_text
 from sparray.formats.parser import split_name
 from sparray.torch.operators.conversions import to_format
 from sparray.torch.table import OPERATORS, name_of
@@ -44,38 +47,30 @@ class Operator:
     forward: Function
     backward: Function | None = None
 
-    def arguments(self, args: Any, kwargs: Any) -> list[Any] | None:
-        """Return the arguments in order, or None if they are others."""
+    def arguments(self, args: Any, kwargs: Any) -> list[tuple[Any, Wanted]] | None:
+        """Return each argument with the format it should have, or None.
+
+        None if the call has other arguments, or too few.
+        """
         try:
-            bound = inspect.signature(self.forward).bind(*args, **kwargs)
+            bound = _signature(self.forward).bind(*args, **kwargs)
         except TypeError:
             return None
-        return [*bound.args, *bound.kwargs.values()]
+        given = [*bound.args, *bound.kwargs.values()]
+        if any(wanted is not None for wanted in self.formats[len(given) :]):
+            return None
+        return list(zip_longest(given, self.formats[: len(given)]))
 
     def fits(self, args: Any, kwargs: Any) -> bool:
         """Whether it is for arguments of these formats."""
         given = self.arguments(args, kwargs)
-        if given is None or len(given) < self._least:
-            return False
-        wanted = [*self.formats, *[None] * len(given)]
-        return all(map(_fits, given, wanted[: len(given)]))
-
-    @property
-    def _least(self) -> int:
-        """How many arguments reach the last one that is to be sparse."""
-        return max(
-            (n + 1 for n, wanted in enumerate(self.formats) if wanted is not None),
-            default=0,
-        )
+        return given is not None and all(starmap(_fits, given))
 
     def converted(self, args: Any, kwargs: Any) -> list[Any] | None:
         """Return arguments in these formats, or None if that is not possible."""
         given = self.arguments(args, kwargs)
-        if given is None or len(given) < self._least:
-            return None
-        wanted = [*self.formats, *[None] * len(given)]
         try:
-            return list(map(_converted, given, wanted[: len(given)]))
+            return None if given is None else list(starmap(_converted, given))
         except (FormatError, UnsupportedError):
             return None
 
@@ -93,21 +88,22 @@ def _fits(given: Any, wanted: Wanted) -> bool:
         return given.format == wanted
     if wanted == _ANY:
         return True
-    name = given.format.name or str(given.format)
+    name = format_text(given.format)
     # "nm" is every nm(n, m).
     return name == wanted or split_name(name)[0] == wanted
 
 
 def _converted(given: Any, wanted: Wanted) -> Any:
-    if not isinstance(given, SparseTensor) or wanted == _ANY:
-        if wanted not in (None, _ANY) and not isinstance(given, SparseTensor):
-            raise UnsupportedError(f"expected a sparse tensor, got {type(given)}")
-        return given
-    if wanted is None:
-        raise UnsupportedError("expected no sparse tensor")
     if _fits(given, wanted):
         return given
+    if wanted is None or not isinstance(given, SparseTensor):
+        raise UnsupportedError(f"expected an argument for {wanted}, got {given!r}")
     return to_format(given, wanted)
+
+
+@lru_cache(maxsize=256)
+def _signature(function: Function) -> inspect.Signature:
+    return inspect.signature(function)
 
 
 class _Overloads:
@@ -116,11 +112,22 @@ class _Overloads:
     def __init__(self) -> None:
         self.operators: list[Operator] = []
 
+    def fitting(self, args: Any, kwargs: Any) -> Operator | None:
+        """Return the last operator that is for arguments of these formats."""
+        fitting = (op for op in reversed(self.operators) if op.fits(args, kwargs))
+        return next(fitting, None)
+
     def __call__(self, args: Any, kwargs: Any) -> Any:
-        for operator in reversed(self.operators):
-            if operator.fits(args, kwargs):
-                return operator(*args, **kwargs)
-        return NotImplemented
+        operator = self.fitting(args, kwargs)
+        return NotImplemented if operator is None else operator(*args, **kwargs)
+
+
+_NONE = _Overloads()
+
+
+def _overloads(function: Function) -> _Overloads:
+    made: _Overloads = OPERATORS.get(function, _NONE)
+    return made
 
 
 def register_op(
@@ -218,7 +225,7 @@ def register_backward(
     formats = tuple(formats)
 
     def register(backward: Function) -> Function:
-        listed = getattr(OPERATORS.get(function), "operators", [])
+        listed = _overloads(function).operators
         for n, operator in reversed(list(enumerate(listed))):
             if operator.formats == formats:
                 listed[n] = replace(operator, backward=backward)
@@ -249,31 +256,27 @@ def call_converted(function: Function, args: Any, kwargs: Any) -> Any:
 def _conversions(
     function: Function, args: Any, kwargs: Any
 ) -> Iterator[tuple[int, Operator, list[Any]]]:
-    for operator in reversed(getattr(OPERATORS.get(function), "operators", [])):
+    for operator in reversed(_overloads(function).operators):
         given = operator.converted(args, kwargs)
         if given is not None:
-            before = operator.arguments(args, kwargs)
-            yield _converted_bytes(before, given), operator, given
+            yield _converted_bytes([*args, *kwargs.values()], given), operator, given
 
 
-def _converted_bytes(before: Any, after: list[Any]) -> int:
+def _converted_bytes(before: list[Any], after: list[Any]) -> int:
     return sum(
         new.pattern.n_values * new.dtype.itemsize
-        for old, new in zip(before, after, strict=True)
-        if isinstance(new, SparseTensor) and new is not old
+        for new in after
+        if isinstance(new, SparseTensor) and not any(new is old for old in before)
     )
 
 
 def chosen(function: Function, args: Any, kwargs: Any) -> str | None:
     """Say which registered operator answers, or None."""
-    for operator in reversed(getattr(OPERATORS.get(function), "operators", [])):
-        if operator.fits(args, kwargs):
-            made = operator.forward
-            return (
-                f"registered for {operator.formats}: {made.__module__}."
-                f"{made.__qualname__}"
-            )
-    return None
+    operator = _overloads(function).fitting(args, kwargs)
+    if operator is None:
+        return None
+    made = operator.forward
+    return f"registered for {operator.formats}: {made.__module__}.{made.__qualname__}"
 
 
 def stub(function: Function, args: Any, kwargs: dict[str, Any]) -> str:
@@ -300,6 +303,4 @@ def stub(function: Function, args: Any, kwargs: dict[str, Any]) -> str:
 
 
 def _format_of(arg: Any) -> str | None:
-    if not isinstance(arg, SparseTensor):
-        return None
-    return arg.format.name or str(arg.format)
+    return format_text(arg.format) if isinstance(arg, SparseTensor) else None

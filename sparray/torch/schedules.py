@@ -1,23 +1,84 @@
 """When a model's parameters become sparse, and how far: schedules that step."""
 
 import copy
-from collections.abc import Callable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import nn
 
 from sparray.errors import PlanError
-from sparray.torch.plan import Plan, planned
+from sparray.torch.plan import Plan, Sparse, planned
 from sparray.torch.sparsifiers.regrow import Regrow
 from sparray.torch.sparsify import sparsify_
 
 __all__ = ["Cubic", "LayerWise", "OneShot", "Periodic", "Schedule"]
 
 
+class When(ABC):
+    """At which steps of training something of a plan is due, and how far."""
+
+    @abstractmethod
+    def due(self, step: int, plan: Plan, keys: Mapping[str, str]) -> Plan:
+        """Return what is to be carried out after a step, counted from 0.
+
+        Parameters
+        ----------
+        step : int
+            Counted from 0.
+        plan : mapping of str to Sparse
+            Where it ends.
+        keys : mapping of str to str
+            The plan's key for each parameter, in the model's order.
+        """
+
+
+class Fractions(When):
+    """Changes the fraction of each sparsifier from step to step."""
+
+    exchanges: ClassVar[bool] = False
+
+    @abstractmethod
+    def fraction(self, step: int, final: float) -> float | None:
+        """Return the fraction after a step, or None for no change."""
+
+    def due(self, step: int, plan: Plan, keys: Mapping[str, str]) -> Plan:
+        """Return the plan with the fractions of a step, where it has one."""
+        found: dict[str, Sparse] = {}
+        for key, spec in plan.items():
+            # What was observed is shared by the copies.
+            sparsifier: Any = copy.copy(spec.sparsifier)
+            fraction = self.fraction(step, sparsifier.fraction)
+            if fraction is not None:
+                sparsifier.fraction = fraction
+                found[key] = replace(spec, sparsifier=sparsifier)
+        return found
+
+    def check(self, plan: Plan) -> None:
+        """Raise if a sparsifier has no fraction of the kind that is changed.
+
+        Raises
+        ------
+        PlanError
+            If there is one.
+        """
+        for key, spec in plan.items():
+            given = spec.sparsifier
+            right_kind = isinstance(given, Regrow) == self.exchanges
+            if not right_kind or not hasattr(given, "fraction"):
+                kind = "dropped, as of Magnitude"
+                if self.exchanges:
+                    kind = "exchanged, as of RigL"
+                raise PlanError(
+                    f"plan[{key!r}]: expected a sparsifier with a fraction that is "
+                    f"{kind}, for {self}, got {given!r}"
+                )
+
+
 @dataclass(frozen=True, slots=True)
-class OneShot:
+class OneShot(When):
     """Everything at one step.
 
     Attributes
@@ -28,9 +89,13 @@ class OneShot:
 
     at: int = 0
 
+    def due(self, step: int, plan: Plan, keys: Mapping[str, str]) -> Plan:
+        """Return all of the plan at the one step."""
+        return plan if step == self.at else {}
+
 
 @dataclass(frozen=True, slots=True)
-class Cubic:
+class Cubic(Fractions):
     """More and more, fast at first.
 
     Attributes
@@ -73,7 +138,7 @@ class Cubic:
 
 
 @dataclass(frozen=True, slots=True)
-class Periodic:
+class Periodic(Fractions):
     """Again and again: for sparsifiers that drop and regrow.
 
     Attributes
@@ -85,6 +150,8 @@ class Periodic:
     decay : bool
         Whether the fraction falls to 0 at the end, by half a cosine, as in RigL.
     """
+
+    exchanges: ClassVar[bool] = True
 
     every: int
     end: int
@@ -108,7 +175,7 @@ class Periodic:
 
 
 @dataclass(frozen=True, slots=True)
-class LayerWise:
+class LayerWise(When):
     """One parameter after the other, in the model's order.
 
     Attributes
@@ -128,6 +195,14 @@ class LayerWise:
                 "LayerWise: expected every >= 1 and begin >= 0, got "
                 f"{self.every} and {self.begin}"
             )
+
+    def due(self, step: int, plan: Plan, keys: Mapping[str, str]) -> Plan:
+        """Return the part of the plan for the one parameter that is next."""
+        number, rest = divmod(step - self.begin, self.every)
+        if rest or not 0 <= number < len(keys):
+            return {}
+        name = list(keys)[number]
+        return {name: plan[keys[name]]}
 
 
 class Schedule:
@@ -172,7 +247,7 @@ class Schedule:
         self,
         model: nn.Module,
         plan: Plan,
-        when: OneShot | Cubic | Periodic | LayerWise,
+        when: When,
         optimizer: torch.optim.Optimizer | None = None,
         calibrate: Callable[[nn.Module], Any] | None = None,
     ) -> None:
@@ -180,49 +255,18 @@ class Schedule:
         self.model, self.plan, self.when = model, dict(plan), when
         self.optimizer, self.calibrate = optimizer, calibrate
         self.steps = 0
-        self._names = [place.name for place, _ in parameters]
-        self._keys = dict(zip(self._names, (key for _, key in parameters), strict=True))
-        if isinstance(when, Cubic | Periodic):
-            self._check_fractions()
-
-    def _check_fractions(self) -> None:
-        exchanges = isinstance(self.when, Periodic)
-        for key, spec in self.plan.items():
-            given = spec.sparsifier
-            if isinstance(given, Regrow) != exchanges or not hasattr(given, "fraction"):
-                kind = (
-                    "exchanged, as of RigL" if exchanges else "dropped, as of Magnitude"
-                )
-                raise PlanError(
-                    f"plan[{key!r}]: expected a sparsifier with a fraction that is "
-                    f"{kind}, for {self.when}, got {given!r}"
-                )
+        self._keys = {place.name: key for place, key in parameters}
+        if isinstance(when, Fractions):
+            when.check(self.plan)
 
     def step(self) -> bool:
         """Go one step on, after the optimizer's; tell whether something changed."""
         now, self.steps = self.steps, self.steps + 1
-        plan = self._plan_at(now)
+        plan = self.when.due(now, self.plan, self._keys)
         if not plan:
             return False
         sparsify_(self.model, plan, optimizer=self.optimizer, calibrate=self.calibrate)
         return True
-
-    def _plan_at(self, step: int) -> Plan:
-        when = self.when
-        if isinstance(when, LayerWise):
-            number, rest = divmod(step - when.begin, when.every)
-            if rest or not 0 <= number < len(self._names):
-                return {}
-            name = self._names[number]
-            return {name: self.plan[self._keys[name]]}
-        if isinstance(when, OneShot):
-            return self.plan if step == when.at else {}
-        changed: dict[str, Any] = {}
-        for key, spec in self.plan.items():
-            fraction = when.fraction(step, _fraction(spec.sparsifier))
-            if fraction is not None:
-                changed[key] = replace(spec, sparsifier=_at(spec.sparsifier, fraction))
-        return changed
 
     def state_dict(self) -> dict[str, int]:
         """Return how far it is: what `load_state_dict` takes."""
@@ -231,14 +275,3 @@ class Schedule:
     def load_state_dict(self, state: dict[str, int]) -> None:
         """Go on from where another one was."""
         self.steps = int(state["steps"])
-
-
-def _fraction(sparsifier: Any) -> float:
-    return float(sparsifier.fraction)
-
-
-def _at(sparsifier: Any, fraction: float) -> Any:
-    """Return a sparsifier with another fraction; what it observed is shared."""
-    made = copy.copy(sparsifier)
-    made.fraction = fraction
-    return made

@@ -16,9 +16,9 @@ from sparray.torch.sparsifiers.magnitude import Magnitude
 from sparray.torch.sparsifiers.sparsifier import (
     Sparsifier,
     store,
-    stored_mask,
+    within,
 )
-from sparray.torch.tensor import SparseTensor
+from sparray.torch.tensor import SparseTensor, dense_of
 
 __all__ = ["densify", "densify_", "sparsify", "sparsify_"]
 
@@ -132,28 +132,20 @@ def _chosen(
     for key, numbers in joined.items():
         sparsifier = plan[key].sparsifier
         assert isinstance(sparsifier, Magnitude)  # Sparse refuses others
-        dense = [_dense(own[n][0].parameter) for n in numbers]
+        dense = [dense_of(own[n][0].parameter.detach()) for n in numbers]
         masks |= zip(numbers, sparsifier.keep_of_all(dense), strict=True)
     made = []
     for n, ((place, sparsifier), key) in enumerate(zip(own, keys, strict=True)):
         format = plan[key].format
         with torch.no_grad():
             if n in masks:
-                tensor = _stored(place.parameter, masks[n], format, sparsifier)
+                x = place.parameter
+                wanted = format or sparsifier.default_format(x.dim())
+                tensor = store(dense_of(x), within(x, masks[n]), wanted)
             else:
                 tensor = sparsifier(place.parameter, format)
         made.append((place, tensor))
     return made
-
-
-def _dense(x: Tensor) -> Tensor:
-    return x.detach().to_dense() if isinstance(x, SparseTensor) else x.detach()
-
-
-def _stored(x: Tensor, mask: Tensor, format: Any, by: Sparsifier) -> SparseTensor:
-    if isinstance(x, SparseTensor):
-        mask = mask & stored_mask(x)
-    return store(_dense(x), mask, format or by.default_format(x.dim()))
 
 
 def _replace(place: Place, made: SparseTensor, optimizer: Optimizer | None) -> None:
@@ -245,7 +237,7 @@ def densify_(
         if isinstance(old, SparseTensor) and fnmatchcase(place.name, names):
             found = True
             new = as_parameter(old.to_dense(), old)
-            follow(optimizer, old, new, _dense)
+            follow(optimizer, old, new, dense_of)
             place.put(new)
     for name, module in model.named_modules():
         if fnmatchcase(name, names.removesuffix("()")):

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from sparray.errors import ShapeError
+from sparray.formats.named import format_text
 from sparray.torch.plan import places_of
 from sparray.torch.tensor import SparseTensor
 
@@ -84,7 +85,7 @@ def _nbytes(x: Tensor) -> int:
 
 def _format(x: Tensor) -> str:
     if isinstance(x, SparseTensor):
-        return x.format.name or str(x.format)
+        return format_text(x.format)
     return "dense"
 
 

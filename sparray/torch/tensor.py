@@ -7,12 +7,13 @@ import torch
 
 from sparray.errors import DTypeError, ShapeError, UnsupportedError
 from sparray.formats.format import Format
+from sparray.formats.named import format_text
 from sparray.sparse_array import SparseArray
 from sparray.torch.autograd import DTYPES, check_operand
 from sparray.torch.pattern import Pattern, as_numpy
 from sparray.torch.table import OPERATORS, TABLE
 
-__all__ = ["SparseTensor", "check_differentiable"]
+__all__ = ["SparseTensor", "check_differentiable", "dense_of", "values_of"]
 
 
 class SparseTensor(torch.Tensor):
@@ -338,7 +339,7 @@ class SparseTensor(torch.Tensor):
     def __repr__(  # type: ignore[override]
         self, *, tensor_contents: Any = None
     ) -> str:
-        name = self.format.name or str(self.format)
+        name = format_text(self.format)
         parts = [f"{name}, shape {tuple(self._pattern.shape)}", f"nnz={self.nnz}"]
         if self._fill != 0:
             parts.append(f"fill_value={self._fill}")
@@ -347,6 +348,16 @@ class SparseTensor(torch.Tensor):
         elif self.requires_grad:
             parts.append("requires_grad=True")
         return f"SparseTensor({', '.join(parts)},\n  values={self._stored.detach()!r})"
+
+
+def values_of(x: Any) -> Any:
+    """Return the values of a sparse tensor; anything else as it is."""
+    return x.values() if isinstance(x, SparseTensor) else x
+
+
+def dense_of(x: torch.Tensor) -> torch.Tensor:
+    """Return every element as a dense tensor, part of the graph."""
+    return x.to_dense() if isinstance(x, SparseTensor) else x
 
 
 def _restore(

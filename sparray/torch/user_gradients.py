@@ -9,7 +9,7 @@ from torch import Tensor
 from sparray.errors import ShapeError
 from sparray.torch.following import onto
 from sparray.torch.pattern import Pattern
-from sparray.torch.tensor import SparseTensor
+from sparray.torch.tensor import SparseTensor, dense_of, values_of
 
 __all__ = ["evaluate"]
 
@@ -27,7 +27,7 @@ class _Call:
     def leaves(self) -> list[Tensor]:
         """Return what autograd sees: tensors, and values of sparse ones."""
         tensors = [self.given[n] for n in self.places]
-        return [x.values() if isinstance(x, SparseTensor) else x for x in tensors]
+        return [values_of(x) for x in tensors]
 
     def filled(self, leaves: Any) -> tuple[list[Any], dict[str, Any]]:
         """Return the arguments with other leaves."""
@@ -107,7 +107,7 @@ class _Evaluate(torch.autograd.Function):
 
 def _of_leaf(grad: Any, pattern: Pattern | None, leaf: Tensor) -> Any:
     if grad is None or pattern is None:
-        return grad.to_dense() if isinstance(grad, SparseTensor) else grad
+        return dense_of(grad)
     if isinstance(grad, SparseTensor) or grad.shape != leaf.shape:
         if tuple(grad.shape) != tuple(pattern.shape):
             raise ShapeError(

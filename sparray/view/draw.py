@@ -7,9 +7,9 @@ from typing import Any
 
 from sparray.convert.objects import array
 from sparray.errors import SettingError
+from sparray.formats.named import format_text
 from sparray.view.labels import (
     entries_text,
-    format_text,
     has_plain_fill,
     shape_text,
     value_text,

@@ -3,10 +3,11 @@
 from typing import TYPE_CHECKING, Any
 
 from sparray.compiler.loop_ir.dtypes import dtype_kind
-from sparray.formats.format import Format
 
 if TYPE_CHECKING:
     from sparray.sparse_array import SparseArray
+
+from sparray.formats.format import Format
 
 __all__ = [
     "count_text",
@@ -14,7 +15,6 @@ __all__ = [
     "dimension_names",
     "entries_text",
     "extents_text",
-    "format_text",
     "has_plain_fill",
     "level_labels",
     "shape_text",
@@ -53,11 +53,6 @@ def level_labels(format: Format) -> list[str]:
             labels.append(text[start:at].strip())
             start = at + 1
     return [*labels, text[start:].strip()] if text else []
-
-
-def format_text(format: Format) -> str:
-    """Return the name of a format, or its string where it has none."""
-    return format.name or str(format)
 
 
 def shape_text(shape: tuple[int, ...]) -> str:

@@ -7,12 +7,12 @@ import numpy.typing as npt
 
 from sparray.convert.objects import array
 from sparray.errors import MissingExtraError, SettingError, ShapeError
+from sparray.formats.named import format_text
 from sparray.view.labels import (
     density_text,
     dimension_names,
     entries_text,
     extents_text,
-    format_text,
 )
 from sparray.view.projection import Projection, entry_cells, project
 

@@ -4,10 +4,10 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from sparray._kernels.sizes import byte_text
+from sparray.formats.named import format_text
 from sparray.view.labels import (
     density_text,
     entries_text,
-    format_text,
     has_plain_fill,
     level_labels,
     shape_text,

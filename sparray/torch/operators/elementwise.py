@@ -12,7 +12,7 @@ from sparray.expression import Expression, assignment_expression
 from sparray.torch.operators.operands import compute
 from sparray.torch.operators.pointwise import on_values
 from sparray.torch.table import implements
-from sparray.torch.tensor import SparseTensor
+from sparray.torch.tensor import SparseTensor, values_of
 
 __all__: list[str] = []
 
@@ -117,10 +117,7 @@ def _of_one_pattern(symbol: str, left: Any, right: Any, is_scalar: bool) -> Any:
     sparse = left if isinstance(left, SparseTensor) else right
     if not is_scalar and not sparse.pattern.same_as(right.pattern):
         return NotImplemented
-    values = function(
-        left.values() if isinstance(left, SparseTensor) else left,
-        right.values() if isinstance(right, SparseTensor) else right,
-    )
+    values = function(values_of(left), values_of(right))
     return SparseTensor(sparse.pattern, values)
 
 

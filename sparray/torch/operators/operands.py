@@ -5,12 +5,12 @@ from typing import Any
 
 import torch
 
+from sparray.convert import default_format
 from sparray.errors import DTypeError, ShapeError, UnsupportedError
 from sparray.expression import Expression
 from sparray.formats.compressed import Compressed
 from sparray.formats.dense import Dense
 from sparray.formats.format import Format
-from sparray.formats.named import named_format
 from sparray.formats.singleton import Singleton
 from sparray.torch.autograd import check_operand, evaluate
 from sparray.torch.pattern import Pattern
@@ -85,13 +85,12 @@ def _simpler(operand: torch.Tensor) -> torch.Tensor:
     """
     if not isinstance(operand, SparseTensor):
         return operand
-    name = "csr" if operand.dim() == 2 else "csf"
-    levels = named_format(name, operand.dim()).levels
+    simple = default_format(operand.dim())
     if all(isinstance(level, _READ_BY_ALL) for level in operand.format.levels) and (
-        len(operand.format.levels) == len(levels)
+        len(operand.format.levels) == len(simple.levels)
     ):
         return operand
-    return operand.to_format(name)
+    return operand.to_format(simple)
 
 
 _READ_BY_ALL = (Dense, Compressed, Singleton)

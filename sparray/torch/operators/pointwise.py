@@ -14,7 +14,7 @@ from torch.nn import functional
 from sparray.errors import UnsupportedError
 from sparray.torch.pattern import Pattern
 from sparray.torch.table import TABLE, implements
-from sparray.torch.tensor import SparseTensor
+from sparray.torch.tensor import SparseTensor, values_of
 
 __all__ = ["on_values"]
 
@@ -51,7 +51,7 @@ def on_values(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     pattern = _pattern(args, kwargs)
     if pattern is None:
         return NotImplemented
-    values = function(*map(_values, args), **_mapped(_values, kwargs))
+    values = function(*map(values_of, args), **_mapped(values_of, kwargs))
     with torch.no_grad():
         fill = function(*map(_fill, args), **_mapped(_fill, kwargs)).item()
     return SparseTensor(pattern, values, fill)
@@ -70,7 +70,7 @@ def _in_place(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
             f"{function.__name__}: expected what keeps unstored entries 0, got {fill} "
             "for them"
         )
-    function(*map(_values, args), **_mapped(_values, kwargs))
+    function(*map(values_of, args), **_mapped(values_of, kwargs))
     target._fill = fill
     return target
 
@@ -90,10 +90,6 @@ def _pattern(args: Any, kwargs: Any) -> Pattern | None:
         elif isinstance(value, Tensor) and value.dim() > 0:
             return None
     return found
-
-
-def _values(value: Any) -> Any:
-    return value.values() if isinstance(value, SparseTensor) else value
 
 
 def _fill(value: Any) -> Any:

@@ -45,9 +45,8 @@ def _assign(scores: Tensor, room: int) -> Tensor:
     n_chunks, n_columns, n_patterns = scores.shape
     chosen = torch.full((n_chunks, n_columns), -1)
     free = torch.full((n_chunks, n_patterns), room)
-    chunk = torch.arange(n_chunks)[:, None].expand(n_chunks, n_columns)
     # The chunks that still have columns without a pattern, and these columns.
-    chunk, column = (places.reshape(-1) for places in (chunk, _counted(chosen)))
+    chunk, column = torch.nonzero(chosen < 0, as_tuple=True)
     while len(chunk):
         left = scores[chunk, column].masked_fill(free[chunk] == 0, -torch.inf)
         best, second = left.topk(2).values.unbind(-1)
@@ -61,17 +60,10 @@ def _assign(scores: Tensor, room: int) -> Tensor:
         taken = torch.empty_like(place, dtype=torch.bool)
         taken[order] = rank < free.reshape(-1)[place]
         chosen[chunk[taken], column[taken]] = wanted[taken]
-        free.reshape(-1).scatter_add_(
-            0,
-            chunk[taken] * n_patterns + wanted[taken],
-            torch.tensor(-1).expand(int(taken.sum())),
-        )
+        given = (chunk * n_patterns + wanted)[taken]
+        free -= torch.bincount(given, minlength=free.numel()).reshape(free.shape)
         chunk, column = chunk[~taken], column[~taken]
     return chosen
-
-
-def _counted(chosen: Tensor) -> Tensor:
-    return torch.arange(chosen.shape[1]).expand(chosen.shape)
 
 
 def _exchange(scores: Tensor, chosen: Tensor, room: int) -> bool:

@@ -14,6 +14,8 @@ __all__ = ["HardConcrete"]
 
 # The stretched interval and the temperature that the source uses.
 _LOW, _HIGH, _TEMPERATURE = -0.1, 1.1, 2 / 3
+# A gate is open as often as a logistic variable is above this.
+_SHUT = _TEMPERATURE * math.log(-_LOW / _HIGH)
 
 
 class HardConcrete(Sparsifier):
@@ -52,7 +54,7 @@ class HardConcrete(Sparsifier):
     def __init__(self, shape: Sequence[int], open: float = 0.9, seed: int = 0) -> None:
         if not 0 < open < 1:
             raise ScoreError(f"HardConcrete: expected open between 0 and 1, got {open}")
-        odds = math.log(open / (1 - open)) + _TEMPERATURE * math.log(-_LOW / _HIGH)
+        odds = math.log(open / (1 - open)) + _SHUT
         self.log_odds = torch.nn.Parameter(torch.full(tuple(shape), odds))
         self._generator = torch.Generator().manual_seed(seed)
 
@@ -77,8 +79,7 @@ class HardConcrete(Sparsifier):
 
     def penalty(self) -> Tensor:
         """Return the expected number of gates that are open, to be made small."""
-        shift = _TEMPERATURE * math.log(-_LOW / _HIGH)
-        return torch.sigmoid(self.log_odds - shift).sum()
+        return torch.sigmoid(self.log_odds - _SHUT).sum()
 
     def gates(self) -> Tensor:
         """Return the gates without noise: from 0, which is shut, to 1."""

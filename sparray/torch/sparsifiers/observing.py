@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from sparray.errors import ScoreError, ShapeError
-from sparray.torch.tensor import SparseTensor
+from sparray.torch.tensor import dense_of
 
 __all__ = ["Tally", "weight_and_gradient"]
 
@@ -79,8 +79,4 @@ def weight_and_gradient(owner: str, weight: Tensor) -> tuple[Tensor, Tensor]:
             f"{owner}.observe: expected a tensor with a gradient, got one without; "
             "call it after backward"
         )
-    parts = (weight.detach(), gradient.detach())
-    value, slope = (
-        part.to_dense() if isinstance(part, SparseTensor) else part for part in parts
-    )
-    return value, slope
+    return dense_of(weight.detach()), dense_of(gradient.detach())

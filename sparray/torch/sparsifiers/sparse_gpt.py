@@ -10,7 +10,7 @@ from sparray.torch.sparsifiers.observing import Tally
 from sparray.torch.sparsifiers.selection import check_fraction, kept_of, largest
 from sparray.torch.sparsifiers.sparsifier import Observed, Sparsifier
 from sparray.torch.sparsifiers.wanda import as_rows
-from sparray.torch.tensor import SparseTensor
+from sparray.torch.tensor import SparseTensor, dense_of
 
 __all__ = ["SparseGPT"]
 
@@ -79,7 +79,7 @@ class SparseGPT(Sparsifier):
 
     def decide(self, x: Tensor | SparseTensor) -> tuple[Tensor, Tensor]:
         """Return which weights are kept, and what they become."""
-        dense = x.to_dense() if isinstance(x, SparseTensor) else x
+        dense = dense_of(x)
         with torch.no_grad():
             mask, values = self._reconstruct(dense.detach())
         return mask, values.to(dense.dtype)

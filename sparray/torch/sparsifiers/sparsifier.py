@@ -15,9 +15,17 @@ from sparray.formats.named import as_format
 from sparray.torch.autograd import check_operand
 from sparray.torch.operators.conversions import to_format
 from sparray.torch.pattern import Pattern, as_numpy
-from sparray.torch.tensor import SparseTensor
+from sparray.torch.tensor import SparseTensor, dense_of, values_of
 
-__all__ = ["IMPLEMENTATIONS", "Needs", "Observed", "Sparsifier", "store", "stored_mask"]
+__all__ = [
+    "IMPLEMENTATIONS",
+    "Needs",
+    "Observed",
+    "Sparsifier",
+    "store",
+    "stored_mask",
+    "within",
+]
 
 
 # What users register for a class: whether it is for a format of the input and of the
@@ -91,7 +99,7 @@ class Sparsifier(ABC):
 
     def default_format(self, ndim: int) -> str | Format:
         """Return the format of the result if none is asked for."""
-        return "csr" if ndim == 2 else "csf"
+        return convert.default_format(ndim)
 
     def __call__(
         self, x: Tensor | SparseTensor, format: str | Format | None = None
@@ -121,7 +129,7 @@ class Sparsifier(ABC):
             If ``x`` is complex and the sparsifier compares signs, or kernels cannot
             read it.
         """
-        check_operand("x", x.values() if isinstance(x, SparseTensor) else x)
+        check_operand("x", values_of(x))
         wanted = as_format(format or self.default_format(x.dim()), x.dim())
         given = x.format if isinstance(x, SparseTensor) else None
         for fits, function in reversed(IMPLEMENTATIONS.get(type(self), ())):
@@ -141,12 +149,15 @@ class Sparsifier(ABC):
         values : Tensor
             Dense, a part of the graph of ``x``.
         """
-        dense = x.to_dense() if isinstance(x, SparseTensor) else x
+        dense = dense_of(x)
         with torch.no_grad():
-            mask = self.keep(dense.detach())
-            if isinstance(x, SparseTensor):
-                mask = mask & stored_mask(x)
+            mask = within(x, self.keep(dense.detach()))
         return mask, self.values(dense, mask)
+
+
+def within(x: Tensor, mask: Tensor) -> Tensor:
+    """Return a mask without what a sparse tensor does not store."""
+    return mask & stored_mask(x) if isinstance(x, SparseTensor) else mask
 
 
 def stored_mask(x: SparseTensor) -> Tensor:
@@ -176,7 +187,6 @@ def store(x: Tensor, mask: Tensor, format: str | Format) -> SparseTensor:
             f"mask: expected bool of shape {tuple(x.shape)}, got {mask.dtype} of shape "
             f"{tuple(mask.shape)}"
         )
-    listed = "csr" if x.dim() == 2 else "csf"
-    pattern = Pattern(convert.from_dense(as_numpy(mask), listed))
-    # Row by row, as these formats list their entries.
+    pattern = Pattern(convert.from_dense(as_numpy(mask)))
+    # Row by row, as the default format lists its entries.
     return to_format(SparseTensor(pattern, x[mask]), format)
