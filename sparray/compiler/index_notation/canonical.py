@@ -131,13 +131,17 @@ def separate_accesses(assignment: Assignment) -> tuple[Assignment, dict[str, str
     return Assignment(assignment.target, value), tensors
 
 
-def symbolize(assignment: Assignment) -> tuple[Assignment, dict[str, str]]:
+def symbolize(
+    assignment: Assignment, first: int = 1
+) -> tuple[Assignment, dict[str, str]]:
     """Put a parameter in place of the first coordinate of every affine dimension.
 
     Parameters
     ----------
     assignment : Assignment
         In canonical names, each access its own operand.
+    first : int
+        The number of the first parameter.
 
     Returns
     -------
@@ -153,7 +157,7 @@ def symbolize(assignment: Assignment) -> tuple[Assignment, dict[str, str]]:
         for coordinate in access.indices:
             made = affine(coordinate)
             if made is not None:
-                text = affine_text(made.terms, symbol=f"@{len(sources) + 1}")
+                text = affine_text(made.terms, symbol=f"@{first + len(sources)}")
                 sources[text] = coordinate
                 coordinate = text
             coordinates.append(coordinate)

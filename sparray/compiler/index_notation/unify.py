@@ -3,13 +3,14 @@
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 
-from sparray.compiler.index_notation.affine import affine, affine_text, is_affine
+from sparray.compiler.index_notation.affine import is_affine
 from sparray.compiler.index_notation.canonical import (
     TARGET,
     index_name,
     operand_name,
+    symbolize,
 )
-from sparray.compiler.index_notation.nodes import Access, Assignment, Expr, Reduce
+from sparray.compiler.index_notation.nodes import Access, Assignment, Reduce
 from sparray.compiler.index_notation.traversal import (
     accesses,
     free_indices,
@@ -94,7 +95,11 @@ def unify_statements(statements: Sequence[Assignment]) -> Unified:
         )
     reads = tuple((name, access.tensor) for access, name in operands.items())
     sources: dict[str, str] = {}
-    symbolic = [_symbolized(statement, sources) for statement in unified]
+    symbolic = []
+    for statement in unified:
+        made_symbolic, found = symbolize(statement, len(sources) + 1)
+        symbolic.append(made_symbolic)
+        sources |= found
     return Unified(tuple(symbolic), reads, tuple(sources.items()))
 
 
@@ -104,22 +109,6 @@ def _refuse_windows(statements: Sequence[Assignment], made: Container[str]) -> N
         for access in accesses(statement.value):
             if access.tensor in made and any(map(is_affine, access.indices)):
                 raise UnsupportedError("a temporary is read at a window of an index")
-
-
-def _symbolized(statement: Assignment, sources: dict[str, str]) -> Assignment:
-    """Put parameters in place of first coordinates; note what they were."""
-    symbolic: dict[Access, Expr] = {}
-    for access in accesses(statement.value):
-        indices = []
-        for coordinate in access.indices:
-            found = affine(coordinate)
-            if found is not None:
-                symbol = affine_text(found.terms, symbol=f"@{len(sources) + 1}")
-                sources[symbol] = coordinate
-                coordinate = symbol
-            indices.append(coordinate)
-        symbolic[access] = Access(access.tensor, tuple(indices))
-    return Assignment(statement.target, substitute(statement.value, symbolic))
 
 
 def _index_names(statements: Sequence[Assignment]) -> dict[_Key, str]:
