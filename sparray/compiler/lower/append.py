@@ -48,6 +48,7 @@ __all__ = [
     "append_groups",
     "appendable",
     "appended_levels",
+    "copied_in_order",
     "counts_buffer",
     "keeps_fibres_apart",
     "keeps_leaf",
@@ -97,22 +98,33 @@ def counts_buffer(group: Sequence[int]) -> ir.Buffer:
     return ir.Buffer(names.counts(names.OUTPUT, group[0]), "int64", writable=True)
 
 
+def copied_in_order(problem: Problem, way: Assembly) -> TensorSpec | None:
+    """Return the operand whose entries a result appends just as they are, if so."""
+    if way is not Assembly.APPEND or problem.prune or len(problem.operands) != 1:
+        return None
+    ((_, spec),), output = problem.operands, problem.output
+    value, target = problem.assignment.value, problem.assignment.target
+    same = (
+        isinstance(value, Access)
+        and value.indices == target.indices
+        and spec.dtype == output.dtype
+        and spec.format.order == output.format.order
+    )
+    return spec if same else None
+
+
 def keeps_leaf(problem: Problem, way: Assembly) -> bool:
     """Tell whether a result has an operand's innermost coordinates and its values.
 
     So does a copy whose fibres are listed another way, as CSR and DCSR list them: all
     entries are the same, in the same order, and only the levels above are made.
     """
-    if way is not Assembly.APPEND or problem.prune or len(problem.operands) != 1:
+    spec, output = copied_in_order(problem, way), problem.output
+    if spec is None:
         return False
-    ((_, spec),), output, value = problem.operands, problem.output, problem.assignment
     leaf = append_groups(output)[-1]
     return (
-        isinstance(value.value, Access)
-        and value.value.indices == value.target.indices
-        and spec.dtype == output.dtype
-        and spec.format.order == output.format.order
-        and len(leaf) == 1 == output.format.n_levels - leaf[0]
+        len(leaf) == 1 == output.format.n_levels - leaf[0]
         and spec.format.levels[-1] == output.format.levels[-1]
         and all(map(_lists_fibres, (spec.format, output.format)))
     )
@@ -299,12 +311,14 @@ class ScatterOutput(Output):
         b.emit(ir.Prefetch(ctx.values(names.OUTPUT), position))
 
     def _first_of_chunk(self, ctx: Context) -> ir.Expr:
-        if self.apart:
-            return literal(0)
+        return literal(0) if self.apart else mul(ctx.chunk, self._units(ctx))
+
+    def _units(self, ctx: Context) -> ir.Expr:
+        """Return the number of fibres that the levels above the appended one have."""
         units: ir.Expr = literal(1)
         for depth in range(located_prefix(self.spec)):
             units = mul(units, ctx.view(self.followed, depth).extent)
-        return mul(ctx.chunk, units)
+        return units
 
 
 def keeps_fibres_apart(outermost: str, problem: Problem, way: Assembly) -> bool:

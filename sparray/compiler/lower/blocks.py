@@ -29,8 +29,7 @@ from sparray.compiler.lower.append import (
     stored_value,
 )
 from sparray.compiler.lower.context import Context, Output, Phase, zero_of
-from sparray.compiler.lower.coordinates import coordinate
-from sparray.compiler.lower.output import insert, store_value
+from sparray.compiler.lower.output import bound_coordinate, insert, store_value
 from sparray.compiler.lower.scope import Scope
 from sparray.compiler.problem import Problem, TensorSpec
 from sparray.errors import InternalError
@@ -171,7 +170,8 @@ class BlocksOutput(Output):
     ) -> None:
         """List the block of an entry, or write the entry into its block."""
         with stored_value(value, scope, ctx) as stored:
-            block = self._coordinate(self.depth, scope)
+            index = level_index(self.spec, self.followed, self.depth)
+            block = bound_coordinate(index, scope)
             if stored is None:
                 self._list(block, ctx)
                 return
@@ -191,13 +191,6 @@ class BlocksOutput(Output):
             raise InternalError("expected places of blocks in the filling function")
         place = ir.Load(self.made.places, block)
         return insert(self.followed, self.depth + 1, place, scope, ctx)
-
-    def _coordinate(self, depth: int, scope: Scope) -> ir.Expr:
-        index = level_index(self.spec, self.followed, depth)
-        found = coordinate(index, scope)
-        if found is None:
-            raise InternalError(f"expected {index} to be bound where a value is stored")
-        return found
 
 
 @dataclass(slots=True)
@@ -224,10 +217,9 @@ class ScatterBlocksOutput(ScatterOutput):
 
     def begin(self, scope: Scope, ctx: Context) -> Scope:
         """Allocate what the task remembers, and follow the target's prefix."""
-        units: ir.Expr = literal(1)
-        for depth in range(self.depth):
-            units = mul(units, ctx.view(self.followed, depth).extent)
-        self.last = ctx.builder.allocate("last_blocks", "int64", units, zeroed=True)
+        self.last = ctx.builder.allocate(
+            "last_blocks", "int64", self._units(ctx), zeroed=True
+        )
         return advance(start([self.followed], scope), ctx)
 
     def end(self, ctx: Context) -> None:
@@ -248,9 +240,7 @@ class ScatterBlocksOutput(ScatterOutput):
         at = add(self._first_of_chunk(ctx), unit)
         with stored_value(value, scope, ctx) as stored:
             index = level_index(self.spec, self.followed, self.depth)
-            block = coordinate(index, scope)
-            if block is None:
-                raise InternalError(f"expected {index} to be bound, got an entry")
+            block = bound_coordinate(index, scope)
             after = b.declare("after_block", add(block, literal(1)))
             is_next = ir.Binary("ne", ir.Load(self.last_blocks, unit), after, "bool")
             with b.branch(is_next):
