@@ -2,7 +2,7 @@
 
 from sparray.compiler.scheduler.cost_model import COSTS
 
-__all__ = ["gather_cost", "sort_cost"]
+__all__ = ["gather_cost", "sort_cost", "takes_table"]
 
 _NEAR = 2**13
 """Coordinates up to which a table and what it points to stay in a second-level cache:
@@ -19,3 +19,8 @@ def gather_cost(entries: float, distinct: float) -> float:
 def sort_cost(entries: float) -> float:
     """Return the cost of sorting a list."""
     return COSTS["sort"] * entries
+
+
+def takes_table(by_table: float, by_sort: float, merging: str) -> bool:
+    """Tell whether entries meet in a table: as ``merging`` says, or the cheaper way."""
+    return merging == "hash" if merging else by_table < by_sort

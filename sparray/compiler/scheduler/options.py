@@ -22,7 +22,7 @@ from sparray.compiler.scheduler.contraction import occupied
 from sparray.compiler.scheduler.conversions import conversion_cost, is_direct
 from sparray.compiler.scheduler.cost_model import COSTS, estimate_loops
 from sparray.compiler.scheduler.loop_order import constraints, violated
-from sparray.compiler.scheduler.merging import gather_cost, sort_cost
+from sparray.compiler.scheduler.merging import gather_cost, sort_cost, takes_table
 from sparray.compiler.scheduler.statistics import Statistics
 from sparray.compiler.scheduler.temporaries import (
     coordinate_list,
@@ -240,12 +240,12 @@ def _merging(
 ) -> tuple[bool, float]:
     """Return whether repeated entries meet in a table, and what that costs."""
     by_sort = sort_cost(entries)
-    if not repeated or statistics.merging == "sort":
+    if not repeated:
         return False, by_sort
     indices = problem.assignment.target.indices
     places = prod(statistics.extent(index) for index in indices)
     by_table = gather_cost(entries, occupied(entries, places))
-    table = statistics.merging == "hash" or by_table < by_sort
+    table = takes_table(by_table, by_sort, statistics.merging)
     return table, by_table if table else by_sort
 
 
