@@ -5,7 +5,7 @@ from math import prod
 
 from sparray.compiler.index_notation.traversal import accesses
 from sparray.compiler.scheduler.decision import Reason
-from sparray.compiler.scheduler.merging import gather_cost, sort_cost
+from sparray.compiler.scheduler.merging import gather_cost, sort_cost, takes_table
 from sparray.compiler.scheduler.planner import Planner
 from sparray.compiler.scheduler.statistics import Statistics
 from sparray.compiler.scheduler.steps import gather_step
@@ -33,9 +33,7 @@ def gather_operands(planner: Planner) -> None:
         extents = [float(statistics.extents.get(i, 2**63)) for i in access.indices]
         distinct = min(entries, statistics.distinct.get(name, entries), prod(extents))
         gathered, sorted_ = gather_cost(entries, distinct), sort_cost(entries)
-        if statistics.merging == "sort":
-            continue
-        if statistics.merging != "hash" and gathered >= sorted_:
+        if not takes_table(gathered, sorted_, statistics.merging):
             continue
         result, made = planner.fresh(), coordinate_list(spec, unique=True)
         planner.steps.append(gather_step(planner.bindings[name], result, spec, made))
@@ -46,12 +44,7 @@ def gather_operands(planner: Planner) -> None:
                 f"{gathered:.3g} multiply-adds, and {sorted_:.3g} to sort all entries",
             )
         )
-        planner.bindings[name] = result
-        operands = tuple(
-            (other, made if other == name else old)
-            for other, old in planner.problem.operands
-        )
-        planner.problem = replace(planner.problem, operands=operands)
+        planner.replace_operand(name, result, made)
         planner.statistics = _with_entries(planner.statistics, name, round(distinct))
 
 

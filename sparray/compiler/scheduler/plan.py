@@ -324,8 +324,7 @@ def _list_entries(planner: Planner) -> None:
         planner.reasons.append(
             Reason(f"list the entries of {name}", "no loops follow its levels")
         )
-        planner.bindings[name] = result
-        planner.problem = _with_spec(planner.problem, name, listed)
+        planner.replace_operand(name, result, listed)
 
 
 def _prepare_searches(planner: Planner) -> None:
@@ -336,7 +335,7 @@ def _prepare_searches(planner: Planner) -> None:
         if wanted == spec:
             continue
         source = planner.bindings[name]
-        planner.bindings[name] = converted(planner, source, spec, wanted)
+        made = converted(planner, source, spec, wanted)
         planner.reasons.append(
             Reason(
                 f"convert {name} to {wanted.format}",
@@ -344,15 +343,7 @@ def _prepare_searches(planner: Planner) -> None:
                 "be searched",
             )
         )
-        planner.problem = _with_spec(planner.problem, name, wanted)
-
-
-def _with_spec(problem: Problem, name: str, spec: TensorSpec) -> Problem:
-    """Return a problem in which an operand is something else."""
-    operands = tuple(
-        (other, spec if other == name else old) for other, old in problem.operands
-    )
-    return replace(problem, operands=operands)
+        planner.replace_operand(name, made, wanted)
 
 
 def _sort_operands(planner: Planner) -> None:
@@ -383,8 +374,7 @@ def _sort_operands(planner: Planner) -> None:
         planner.reasons.append(
             Reason(f"sort {name}", "its coordinates are not in the order of its levels")
         )
-        planner.bindings[name] = result
-        planner.problem = _with_spec(planner.problem, name, ordered)
+        planner.replace_operand(name, result, ordered)
 
 
 def _width_once_sorted(name: str, spec: TensorSpec, problem: Problem) -> str:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from itertools import count
 from math import prod
 
@@ -89,6 +88,15 @@ class Planner:
         """Return the name of a new temporary."""
         return f"T{next(self.numbers)}"
 
+    def replace_operand(self, name: str, array: str, spec: TensorSpec) -> None:
+        """Read another array, which is something else, as an operand."""
+        self.bindings[name] = array
+        operands = tuple(
+            (other, spec if other == name else old)
+            for other, old in self.problem.operands
+        )
+        self.problem = replace(self.problem, operands=operands)
+
     def branch(self) -> "Planner":
         """Return a planner that goes on from here without changing this one."""
         return replace(
@@ -112,7 +120,7 @@ def compute(planner: Planner, problem: Problem, result: str) -> None:
     """Append the cheapest steps that compute a problem under a name."""
     best: Planner | None = None
     found = tuple(options(problem, planner.statistics, direct_only=planner.direct_only))
-    option = min(found, key=partial(_cost_of, planner), default=None)
+    option = min(found, key=lambda one: _settled(planner, one)[1], default=None)
     if option is not None:
         best = planner.branch()
         _append(best, problem, option, result)
@@ -134,11 +142,11 @@ def compute(planner: Planner, problem: Problem, result: str) -> None:
     planner.weighed.append(Weighed(result, problem, found, cost, option, pairs_cost))
 
 
-def _cost_of(planner: Planner, option: Option) -> float:
-    """Return the cost of an option, its kernel in the best settings that are known."""
+def _settled(planner: Planner, option: Option) -> tuple[Knobs, float]:
+    """Return the best settings known of an option's kernel, and its cost with them."""
     candidate, statistics = option.candidate, planner.statistics
-    _, cost = best_knobs(candidate, option.problem, statistics)
-    return option.cost - candidate.cost + cost
+    knobs, cost = best_knobs(candidate, option.problem, statistics)
+    return knobs, option.cost - candidate.cost + cost
 
 
 def compute_alone(planner: Planner, problem: Problem, result: str) -> None:
@@ -350,16 +358,15 @@ def _append(
         )
         old = problem.specs[name]
         arrays[name] = converted(planner, planner.bindings[name], old, spec)
-    planner.cost += _cost_of(planner, option)
+    best, cost = _settled(planner, option)
+    planner.cost += cost
     wanted, final = option.problem.output, option.final
     decision = decide_widely(
         option.problem,
         option.candidate,
         planner.statistics,
         planner.vector_bytes,
-        best_knobs(option.candidate, option.problem, planner.statistics)[0]
-        if knobs is None
-        else knobs,
+        best if knobs is None else knobs,
     )
     if final is None and decision.problem.output != wanted:
         final = wanted
