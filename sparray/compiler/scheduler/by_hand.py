@@ -412,15 +412,15 @@ class _Making:
     def _pack(self, written: WrittenCommand) -> None:
         problem = self.problem
         name, before = written.arguments
-        spec = problem.specs[self._operand(name, written)]
+        tensor = self._operand(name, written)
+        spec = problem.specs[tensor]
         if not spec.format.is_dense:
             self.fail(f"pack: expected a dense operand, got {spec.format}", written)
         diagonals = [names.derived(loop) for loop in self.order]
         if any(isinstance(part, names.Diagonal) for part in diagonals):
             self.fail("pack: expected no loop over a diagonal", written)
         dtype = computed_dtype(spec.dtype)
-        tensor, loop = self._operand(name, written), self._loop(before, written)
-        self._apply(Pack(tensor, loop, dtype), None)
+        self._apply(Pack(tensor, self._loop(before, written), dtype), None)
 
     def _operand(self, name: str, written: WrittenCommand) -> str:
         """Return the canonical operand of a user's name."""

@@ -177,10 +177,11 @@ def best_knobs(
     candidate: Candidate, problem: Problem, statistics: Statistics
 ) -> tuple[Knobs, float]:
     """Return the settings that the scheduler takes, and the kernel's cost with them."""
-    best, shape, order = Knobs(), shape_of(problem), candidate.order
-    kinds = workspace_kinds(order, candidate.choice, shape, problem)
+    best, order = Knobs(), candidate.order
     if not statistics.known or not order:
         return best, candidate.cost
+    shape = shape_of(problem)
+    kinds = workspace_kinds(order, candidate.choice, shape, problem)
     if kinds[:1] == ("registers",):
         packed = packing(order, shape, problem, statistics, TILE_BYTES)
         if packed is not None and packed.saving > 0:
