@@ -17,7 +17,7 @@ from sparray.formats.level import Level, Per
 from sparray.formats.unevenness import FEW_ENTRIES
 from sparray.stored import Operand
 
-__all__ = ["coordinate_counts", "overlap_factors"]
+__all__ = ["coordinate_counts", "overlap_factors", "position_counts"]
 
 Counts = npt.NDArray[np.float64]
 
@@ -91,6 +91,18 @@ def _overlap(one: Counts, other: Counts) -> float | None:
     return None if rounded == 1.0 else rounded
 
 
+def position_counts(operand: Operand) -> list[int]:
+    """Return the number of positions of each level of an operand."""
+    counts, parents = [], 1
+    extents = operand.format.level_extents(operand.shape)
+    for level, buffers, extent in zip(
+        operand.format.levels, operand._levels, extents, strict=True
+    ):
+        parents = level.count(buffers, parents, extent)
+        counts.append(parents)
+    return counts
+
+
 def coordinate_counts(operand: Operand, dimension: int) -> Counts | None:
     """Return how many entries an operand has at each coordinate of a dimension.
 
@@ -102,13 +114,9 @@ def coordinate_counts(operand: Operand, dimension: int) -> Counts | None:
         return None
     depth = format.order.index(dimension)
     extents = format.level_extents(operand.shape)
-    parents = 1
-    for level, buffers, size in zip(
-        format.levels[: depth + 1], operand._levels, extents, strict=False
-    ):
-        parents = level.count(buffers, parents, size)
-    step = -(-parents // _SAMPLED) if parents > _SAMPLED else 1
-    positions = np.arange(0, parents, step)
+    n_positions = position_counts(operand)[depth]
+    step = max(1, -(-n_positions // _SAMPLED))
+    positions = np.arange(0, n_positions, step)
     level, buffers = format.levels[depth], operand._levels[depth]
     if level.full:
         coordinates: npt.NDArray[Any] = positions % extent

@@ -24,7 +24,7 @@ from sparray.compiler.scheduler.output_format import infer_format
 from sparray.compiler.scheduler.plan import plan_ways
 from sparray.compiler.scheduler.statistics import Statistics, bucket
 from sparray.compiler.scheduler.ways import Way
-from sparray.entry_counts import overlap_factors
+from sparray.entry_counts import overlap_factors, position_counts
 from sparray.errors import (
     DTypeError,
     ExpressionError,
@@ -204,7 +204,9 @@ class Described:
 
 def describe(operand: Operand) -> Described:
     """Return what a plan needs to know of an operand."""
-    return Described(operand_spec(operand), operand.shape, tuple(_positions(operand)))
+    return Described(
+        operand_spec(operand), operand.shape, tuple(position_counts(operand))
+    )
 
 
 def described_plan(
@@ -324,15 +326,3 @@ def _result_index_dtype(
         spec.index_dtype == "int64" for _, spec in specs if not _no_buffers(spec.format)
     )
     return "int64" if wide or largest > _INT32_MAX else "int32"
-
-
-def _positions(operand: Operand) -> list[int]:
-    """Return the number of positions of each level, as powers of two."""
-    counts, parents = [], 1
-    extents = operand.format.level_extents(operand.shape)
-    for level, buffers, extent in zip(
-        operand.format.levels, operand._levels, extents, strict=True
-    ):
-        parents = level.count(buffers, parents, extent)
-        counts.append(parents)
-    return counts
