@@ -11,9 +11,8 @@ caller makes a larger table, has it filled again, and goes on from the entry tha
 next. So memory grows with the coordinates that differ, not with the entries.
 """
 
-import hashlib
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import reduce
 
 from sparray.compiler import names
 from sparray.compiler.loop_ir import nodes as ir
@@ -29,9 +28,8 @@ from sparray.compiler.loop_ir.builder import (
     sub,
 )
 from sparray.compiler.loop_ir.dtypes import computed_dtype
-from sparray.compiler.loop_ir.printer import print_function
-from sparray.compiler.loop_ir.verify import verify
 from sparray.compiler.lower.expression import combine
+from sparray.compiler.lower.list_kernel import ListSpec
 
 __all__ = ["REHASH", "GatherSpec"]
 
@@ -52,7 +50,7 @@ _STATE = ir.Buffer("state", "int64", writable=True)
 
 
 @dataclass(frozen=True)
-class GatherSpec:
+class GatherSpec(ListSpec):
     """The kernels that add up what has the same coordinates in a list.
 
     Attributes
@@ -78,24 +76,15 @@ class GatherSpec:
     are known.
     """
 
-    n_levels: int
-    given: str
-    made: str
     dtype: str
 
-    @cached_property
-    def key(self) -> str:
-        """Hash of everything that the kernels' source depends on."""
-        text = f"gather {self.n_levels} {self.given} {self.made} {self.dtype}"
-        return hashlib.sha256(text.encode()).hexdigest()[:32]
+    def describe(self) -> str:
+        """Return everything that the kernels' source depends on."""
+        return f"gather {self.n_levels} {self.given} {self.made} {self.dtype}"
 
-    @cached_property
-    def functions(self) -> tuple[ir.Function, ...]:
-        """The functions in loop IR, verified."""
-        made = (_rehash(self), _gather(self))
-        for function in made:
-            verify(function)
-        return made
+    def lower(self) -> tuple[ir.Function, ...]:
+        """Return the functions in loop IR."""
+        return (_rehash(self), _gather(self))
 
     @property
     def header(self) -> tuple[str, ...]:
@@ -106,23 +95,9 @@ class GatherSpec:
         )
 
     @property
-    def loops(self) -> str:
-        """The functions as text."""
-        return "\n\n".join(map(print_function, self.functions))
-
-    @property
     def summed(self) -> str:
         """The dtype in which values are added up."""
         return computed_dtype(self.dtype)
-
-    def crds(self, tensor: str) -> tuple[ir.Buffer, ...]:
-        """Return the coordinate buffers of the list or of the result."""
-        made = tensor == names.OUTPUT
-        dtype = self.made if made else self.given
-        return tuple(
-            ir.Buffer(names.level_buffer(tensor, depth, "crd"), dtype, made)
-            for depth in range(self.n_levels)
-        )
 
     def values(self, tensor: str) -> ir.Buffer:
         """Return the values of the list or of the result."""

@@ -14,9 +14,7 @@ first, so that its passes stay in a cache, follows Polychroniou, Ross 2014, "A
 comprehensive study of main-memory partitioning", section 4.
 """
 
-import hashlib
 from dataclasses import dataclass
-from functools import cached_property
 
 from sparray.compiler import names
 from sparray.compiler.loop_ir import nodes as ir
@@ -31,8 +29,7 @@ from sparray.compiler.loop_ir.builder import (
     mul,
     sub,
 )
-from sparray.compiler.loop_ir.printer import print_function
-from sparray.compiler.loop_ir.verify import verify
+from sparray.compiler.lower.list_kernel import ListSpec
 from sparray.compiler.lower.parallel import even_share
 
 __all__ = ["MOST_DIGIT_BITS", "SortSpec"]
@@ -62,7 +59,7 @@ _DESCENTS = ir.Buffer("descents", "int64", writable=True)
 
 
 @dataclass(frozen=True)
-class SortSpec:
+class SortSpec(ListSpec):
     """The kernels that sort a coordinate list.
 
     Attributes
@@ -102,26 +99,17 @@ class SortSpec:
     ``high`` is the mask of a level's bits at ``place`` of the bucket.
     """
 
-    n_levels: int
-    given: str
-    made: str
     value_bytes: int
     joined: bool = True
 
-    @cached_property
-    def key(self) -> str:
-        """Hash of everything that the kernels' source depends on."""
+    def describe(self) -> str:
+        """Return everything that the kernels' source depends on."""
         text = f"sort {self.n_levels} {self.given} {self.made} {self.value_bytes}"
-        text += " joined" if self.joined else ""
-        return hashlib.sha256(text.encode()).hexdigest()[:32]
+        return text + " joined" * self.joined
 
-    @cached_property
-    def functions(self) -> tuple[ir.Function, ...]:
-        """The functions in loop IR, verified."""
-        made = (_count(self), _scatter(self), _sort_buckets(self))
-        for function in made:
-            verify(function)
-        return made
+    def lower(self) -> tuple[ir.Function, ...]:
+        """Return the functions in loop IR."""
+        return (_count(self), _scatter(self), _sort_buckets(self))
 
     @property
     def header(self) -> tuple[str, ...]:
@@ -129,20 +117,6 @@ class SortSpec:
         return (
             f"sort a list of {self.n_levels} {self.given} coordinates and values of "
             f"{self.value_bytes} bytes{', joined to one number' * self.joined}",
-        )
-
-    @property
-    def loops(self) -> str:
-        """The functions as text."""
-        return "\n\n".join(map(print_function, self.functions))
-
-    def crds(self, tensor: str) -> tuple[ir.Buffer, ...]:
-        """Return the coordinate buffers of the list or of the result."""
-        made = tensor == names.OUTPUT
-        dtype = self.made if made else self.given
-        return tuple(
-            ir.Buffer(names.level_buffer(tensor, depth, "crd"), dtype, made)
-            for depth in range(self.n_levels)
         )
 
     def values(self, tensor: str) -> ir.Buffer:
