@@ -11,7 +11,6 @@ import numpy.typing as npt
 from sparray.convert import from_buffers, from_coords, from_dense
 from sparray.errors import InvalidBufferError, SettingError, SparrayError
 from sparray.functions.einsum import compute
-from sparray.reductions import sum_over
 from sparray.sparse_array import SparseArray
 
 __all__ = ["Graph", "digits_graph", "load_graph", "normalized"]
@@ -80,7 +79,7 @@ def normalized(sources: Ints, targets: Ints, n_nodes: int) -> SparseArray:
         format="csr",
     )
     edges.values[:] = 1
-    scale = (1 / np.sqrt(sum_over(edges, 1))).astype(np.float32)
+    scale = (1 / np.sqrt(edges.sum(1))).astype(np.float32)
     made = compute("N[i,j] = d[i] * A[i,j] * d[j]", A=edges, d=scale)
     if not isinstance(made, SparseArray):
         raise SparrayError("expected a sparse adjacency, got a dense one")
@@ -205,7 +204,7 @@ def _integers(arrays: dict[str, npt.NDArray[Any]], name: str) -> Ints:
 
 def _by_row(features: SparseArray) -> SparseArray:
     """Divide each row by its sum, a row of zeros by 1."""
-    sums = np.asarray(sum_over(features, 1), np.float32)
+    sums = np.asarray(features.sum(1), np.float32)
     scale = (1 / np.where(sums == 0, 1, sums)).astype(np.float32)
     made = compute("F[i,j] = X[i,j] * s[i]", X=features, s=scale)
     return made if isinstance(made, SparseArray) else from_dense(made)

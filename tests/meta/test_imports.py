@@ -35,7 +35,6 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "sparray.results",
         "sparray.densifying",
         "sparray.array_protocols",
-        "sparray.reductions",
         "sparray.array_operators",
         "sparray.array_methods",
         "sparray.sparse_array",

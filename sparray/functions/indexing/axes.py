@@ -5,7 +5,7 @@ from typing import Any
 
 from sparray.errors import ShapeError
 
-__all__ = ["checked_axes", "checked_axis"]
+__all__ = ["checked_axes", "checked_axis", "only_axis"]
 
 
 def checked_axis(
@@ -61,3 +61,21 @@ def checked_axes(
     if len(set(found)) != len(found):
         raise ShapeError(f"{name}: expected each axis once, got {axes}")
     return found
+
+
+def only_axis(axis: Any, shape: tuple[int, ...]) -> int:
+    """Return an axis that counts from the front; the one there is for None.
+
+    Raises
+    ------
+    ShapeError
+        If it is None and there are several, it is no integer, or there is no such axis.
+    """
+    if axis is None:
+        if len(shape) != 1:
+            raise ShapeError(
+                f"axis: expected an axis of shape {shape}, got None, which is for "
+                "one dimension"
+            )
+        axis = 0
+    return checked_axis(axis, shape)

@@ -6,13 +6,13 @@ import numpy as np
 import numpy.typing as npt
 
 from sparray.convert import array as as_array
-from sparray.errors import DTypeError, KernelMemoryError, ShapeError, WouldDensifyError
+from sparray.errors import DTypeError, ShapeError, WouldDensifyError
 from sparray.formats.coordinates import differs
-from sparray.formats.named import named_format
 from sparray.formats.packing import pack_coordinates
 from sparray.functions.indexing.of_dense import dense_view
 from sparray.functions.indexing.selection import Selection, select
 from sparray.functions.indexing.targets import is_selected, targets
+from sparray.functions.manipulation.repacked import broadcast_entries, entries
 from sparray.sparse_array import SparseArray
 
 __all__ = ["setitem"]
@@ -156,27 +156,6 @@ def _elements(given: npt.NDArray[Any], shape: tuple[int, ...]) -> Entries:
 
 def _broadcast_entries(given: SparseArray, shape: tuple[int, ...]) -> Entries:
     """Return the entries of a sparse value that is broadcast to a shape."""
-    unique = named_format("csf", given.ndim)
-    source = given if given.format.unique else given.to_format(unique)
-    coords, values = source.to_coords()
-    front = given.ndim - len(shape)
-    extents = given.shape
-    if front > 0:
-        coords, extents = coords[front:], extents[front:]
-    new = len(shape) - len(extents)
-    if new > 0:
-        zeros = np.zeros((new, coords.shape[1]), np.int64)
-        coords, extents = np.concatenate([zeros, coords]), (1,) * new + extents
-    for dimension, (extent, wanted) in enumerate(zip(extents, shape, strict=True)):
-        if extent == wanted or len(values) == 0:
-            continue
-        n = len(values)
-        try:
-            coords = np.tile(coords, wanted)
-            values = np.tile(values, wanted)
-        except (MemoryError, ValueError):
-            raise KernelMemoryError(
-                f"value: expected its entries, broadcast to {shape}, to fit in memory"
-            ) from None
-        coords[dimension] = np.repeat(np.arange(wanted), n)
-    return coords, values
+    coords, values = entries(given)
+    front = max(0, given.ndim - len(shape))
+    return broadcast_entries(coords[front:], values, given.shape[front:], shape)

@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from sparray.errors import CoordinateError, ShapeError
+from sparray.errors import CoordinateError
 from sparray.functions.creation import asarray
-from sparray.functions.indexing.axes import checked_axis
+from sparray.functions.indexing.axes import only_axis
 from sparray.functions.indexing.getitem import getitem
 from sparray.sparse_array import SparseArray
 
@@ -47,14 +47,7 @@ def take(x: Any, indices: Any, /, *, axis: int | None = None) -> SparseArray:
            [3, 3, 1]])
     """
     x = asarray(x)
-    if axis is None:
-        if x.ndim != 1:
-            raise ShapeError(
-                f"axis: expected an axis of shape {x.shape}, got None, which is for "
-                "one dimension"
-            )
-        axis = 0
-    along = checked_axis(axis, x.shape)
+    along = only_axis(axis, x.shape)
     if isinstance(indices, SparseArray) and indices.format.is_dense:
         indices = indices.todense()
     wanted = np.asarray(indices) if not isinstance(indices, SparseArray) else indices

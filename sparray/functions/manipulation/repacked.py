@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sparray.errors import KernelMemoryError
 from sparray.formats.coordinates import combine_duplicates, differs
 from sparray.formats.format import Format
 from sparray.formats.named import named_format
@@ -68,7 +69,13 @@ def broadcast_entries(
     extents: tuple[int, ...],
     shape: tuple[int, ...],
 ) -> tuple[Coordinates, npt.NDArray[Any]]:
-    """Return entries of an array that is broadcast to a shape it broadcasts to."""
+    """Return entries of an array that is broadcast to a shape it broadcasts to.
+
+    Raises
+    ------
+    KernelMemoryError
+        If they do not fit in memory.
+    """
     new = len(shape) - len(extents)
     zeros = np.zeros((new, coords.shape[1]), np.int64)
     coords, extents = np.concatenate([zeros, coords]), (1,) * new + extents
@@ -76,6 +83,12 @@ def broadcast_entries(
         if extent == wanted or len(values) == 0:
             continue
         n = len(values)
-        coords, values = np.tile(coords, wanted), np.tile(values, wanted)
+        try:
+            coords, values = np.tile(coords, wanted), np.tile(values, wanted)
+        except (MemoryError, ValueError):
+            raise KernelMemoryError(
+                f"expected entries, broadcast to {shape}, that fit in memory, got "
+                f"{n} for each of {wanted}"
+            ) from None
         coords[dimension] = np.repeat(np.arange(wanted), n)
     return coords, values

@@ -97,11 +97,7 @@ def var(
     >>> sp.var(sp.array([[0.0, 2.0], [3.0, 1.0]], format="csr"), axis=1)
     array([1., 1.])
     """
-    array, made = _in_floats(x, None)
-    made = np.empty(0, made).real.dtype
-    parts = segments(array, reduced_axes(axis, array.shape), keepdims=keepdims)
-    elements, fill = _variances(parts, array.fill_value, correction)
-    return parts.result(elements.astype(made), np.asarray(fill).astype(made)[()])
+    return _spread(x, axis, correction, keepdims, np.positive)
 
 
 def std(
@@ -141,12 +137,22 @@ def std(
     >>> sp.std(sp.array([[0.0, 2.0], [3.0, 1.0]], format="csr"), axis=1)
     array([1., 1.])
     """
+    return _spread(x, axis, correction, keepdims, np.sqrt)
+
+
+def _spread(
+    x: Any,
+    axis: int | tuple[int, ...] | None,
+    correction: float,
+    keepdims: bool,
+    of: np.ufunc,
+) -> Any:
+    """Return a function of the variance over some axes."""
     array, made = _in_floats(x, None)
     made = np.empty(0, made).real.dtype
     parts = segments(array, reduced_axes(axis, array.shape), keepdims=keepdims)
-    elements, fill = _variances(parts, array.fill_value, correction)
-    roots, root = np.sqrt(elements), np.sqrt(fill)
-    return parts.result(roots.astype(made), np.asarray(root).astype(made)[()])
+    elements, fill = map(of, _variances(parts, array.fill_value, correction))
+    return parts.result(elements.astype(made), np.asarray(fill).astype(made)[()])
 
 
 def _in_floats(

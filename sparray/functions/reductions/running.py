@@ -6,9 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from sparray.compiler.loop_ir.dtypes import is_half, widened
-from sparray.errors import ShapeError
 from sparray.functions.creation import asarray
-from sparray.functions.indexing.axes import checked_axis
+from sparray.functions.indexing.axes import only_axis
 
 __all__ = ["cumulative_prod", "cumulative_sum"]
 
@@ -102,14 +101,7 @@ def _running(
     include_initial: bool,
 ) -> npt.NDArray[Any]:
     array = asarray(x)
-    if axis is None:
-        if array.ndim != 1:
-            raise ShapeError(
-                f"axis: expected an axis of shape {array.shape}, got None, which is "
-                "for one dimension"
-            )
-        axis = 0
-    along = checked_axis(axis, array.shape)
+    along = only_axis(axis, array.shape)
     elements = widened(array.todense())
     half = is_half(array.dtype) and dtype is None
     if not half and dtype is None:

@@ -6,10 +6,13 @@ import numpy as np
 import numpy.typing as npt
 
 from sparray.compiler.loop_ir.dtypes import is_half
+from sparray.dispatch import evaluate_expression
+from sparray.expression import assignment_expression
+from sparray.formats.coordinates import as_dtype
 from sparray.functions.creation import asarray
 from sparray.functions.reductions.folds import FOLDS, by_segments, fold, reduced_axes
 from sparray.functions.reductions.segments import segments
-from sparray.reductions import sum_over
+from sparray.results import wrap_result
 from sparray.sparse_array import SparseArray
 
 __all__ = ["all", "any", "count_nonzero", "max", "min", "prod", "sum"]
@@ -56,14 +59,29 @@ def sum(
     (np.int64(6), array([2, 4]))
     """
     if hasattr(x, "__sparray_function__"):
-        return sum_over(x, axis, dtype)
+        return x.__sparray_function__("sum", x, axis=axis, dtype=dtype)
     array = asarray(x)
     axes = reduced_axes(axis, array.shape)
     sparse_result = array.ndim - len(axes) > 1 and not array.format.is_dense
     if keepdims or (sparse_result and array.fill_value != 0):
         wide = _sum_dtype(array, dtype, np.add)
         return fold("sum", array, axes, wide, keepdims=keepdims)
-    return sum_over(array, axes, dtype)
+    return _summed(array, axes, dtype)
+
+
+def _summed(
+    array: SparseArray, axes: tuple[int, ...], dtype: npt.DTypeLike | None
+) -> Any:
+    """Sum an array over axes by a kernel."""
+    indices = [f"i{n}" for n in range(array.ndim)]
+    kept = ",".join(name for n, name in enumerate(indices) if n not in axes)
+    target = f"C[{kept}]" if kept else "C"
+    expression = assignment_expression(f"{target} = A[{','.join(indices)}]")
+    asked = None if dtype is None else as_dtype(dtype)
+    wide = np.zeros(0, array.dtype).sum(dtype=asked).dtype
+    operand = array if wide == array.dtype else array.astype(wide)
+    result = wrap_result(evaluate_expression(expression, [operand]), array)
+    return result[()] if isinstance(result, np.ndarray) and not kept else result
 
 
 def prod(
