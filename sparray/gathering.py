@@ -6,19 +6,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sparray._kernels.address import address
 from sparray._kernels.memory import empty
-from sparray._kernels.runtime import (
-    KernelSource,
-    LoadedKernel,
-    load_kernel,
-    num_threads,
-)
 from sparray.compiler import names
 from sparray.compiler.loop_ir.dtypes import numpy_dtype
 from sparray.compiler.lower.gather import REHASH, GatherSpec
 from sparray.compiler.scheduler.steps import GatherStep
 from sparray.formats.coordinates import combine_duplicates
+from sparray.list_kernels import ListKernel
 from sparray.stored import Operand, Stored
 
 __all__ = ["GatherCall", "gather_list"]
@@ -56,7 +50,7 @@ def gather_list(source: Operand, step: GatherStep) -> Stored:
     call = None
     if len(source.values) >= _WORTH_A_KERNEL:
         call = GatherCall(coords, source.values, step.kernel)
-    if call is not None and call.kernel is not None:
+    if call is not None and call.kernel.is_compiled:
         made, values = call.run()
     else:
         made, values = _by_sorting(coords, source.values, step.kernel)
@@ -98,10 +92,7 @@ class GatherCall:
         spec: GatherSpec,
     ) -> None:
         self.coords, self.values, self.spec = list(coords), values, spec
-        self.kernel: LoadedKernel | None = load_kernel(self.spec.key, self._make)
-
-    def _make(self) -> KernelSource:
-        return KernelSource(self.spec.key, self.spec.functions, self.spec.header)
+        self.kernel = ListKernel(spec)
 
     def run(self) -> tuple[list[npt.NDArray[Any]], npt.NDArray[Any]]:
         """Return coordinates that differ, and the sum of each one's values."""
@@ -113,9 +104,9 @@ class GatherCall:
             table = np.full(_slots(room), -1, np.int64)
             known = int(state[1])
             if known:
-                self._call(REHASH, [table, *made], (known, len(table)))
+                self.kernel(REHASH, [table, *made], (known, len(table)))
             arrays = [*self.coords, self.values, table, *made, sums, state]
-            self._call(names.FILL, arrays, (n, len(table), room))
+            self.kernel(names.FILL, arrays, (n, len(table), room))
             known = int(state[1])
             if state[0] == n:
                 return [crd[:known].copy() for crd in made], sums[:known].copy()
@@ -128,18 +119,6 @@ class GatherCall:
     def _arrays(self, room: int) -> tuple[list[npt.NDArray[Any]], npt.NDArray[Any]]:
         coords = [empty(room, np.dtype(self.spec.made)) for _ in self.coords]
         return coords, empty(room, numpy_dtype(self.spec.summed))
-
-    def _call(
-        self, name: str, arrays: Sequence[npt.NDArray[Any]], sizes: Sequence[int]
-    ) -> None:
-        if self.kernel is None:
-            from sparray.compiler.loop_ir.interpreter import run_named
-
-            run_named(self.spec.functions, name, [*arrays, *sizes, num_threads()])
-            return
-        addresses = [address(array) for array in arrays]
-        # It allocates nothing, so it cannot fail.
-        self.kernel.functions[name](*addresses, *sizes, num_threads())
 
 
 def _slots(room: int) -> int:

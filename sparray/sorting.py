@@ -7,20 +7,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sparray._kernels.address import address
 from sparray._kernels.memory import empty
 from sparray._kernels.runtime import (
-    KernelSource,
-    LoadedKernel,
-    load_kernel,
     num_threads,
 )
 from sparray.compiler import names
 from sparray.compiler.lower.sort import MOST_DIGIT_BITS, SortSpec
 from sparray.compiler.problem import TensorSpec
 from sparray.compiler.scheduler.steps import SortStep
-from sparray.errors import KernelMemoryError
 from sparray.formats.coordinates import sort_order
+from sparray.list_kernels import ListKernel
 from sparray.stored import Operand, Stored
 
 __all__ = ["SortCall", "sort_entries", "sort_list"]
@@ -87,7 +83,7 @@ def sort_entries(
     """
     if len(values) >= _WORTH_A_KERNEL and len(coords) <= _MOST_LEVELS:
         call = SortCall(coords, values, spec)
-        if call.kernel is not None:
+        if call.kernel.is_compiled:
             return call.run()
     order = sort_order(coords)
     if order is None:
@@ -196,10 +192,7 @@ class SortCall:
         most_joined = np.iinfo(spec.made).bits - 1
         self.layout = _layout(bits, len(values), most_joined)
         self.spec = replace(spec, joined=self.layout.joined)
-        self.kernel: LoadedKernel | None = load_kernel(self.spec.key, self._make)
-
-    def _make(self) -> KernelSource:
-        return KernelSource(self.spec.key, self.spec.functions, self.spec.header)
+        self.kernel = ListKernel(self.spec)
 
     def run(self) -> tuple[list[npt.NDArray[Any]], npt.NDArray[Any]]:
         """Return sorted coordinates and values; the given ones if they are sorted."""
@@ -208,7 +201,7 @@ class SortCall:
         offsets = np.zeros((chunks, buckets), np.int64)
         descents = np.zeros(chunks, np.int64)
         sizes = (n, chunks, buckets, *layout.low, *layout.place)
-        self._call(names.COUNT, [*self.coords, offsets, descents], sizes)
+        self.kernel(names.COUNT, [*self.coords, offsets, descents], sizes)
         if not descents.any():
             return self.coords, self.values
         starts = _to_offsets(offsets)
@@ -223,34 +216,16 @@ class SortCall:
         keys = made[:1] if layout.joined else made
         bases = layout.base if layout.joined else []
         given = [*self.coords, values, *keys, moved, offsets]
-        self._call("scatter", given, (*sizes, *bases))
+        self.kernel("scatter", given, (*sizes, *bases))
         del keys, given
         parts = [*layout.low, *layout.place, *layout.high] if layout.joined else []
         sizes = (len(scratch), len(layout.digits), 2**layout.digit_bits, *parts, *bases)
         digits = (starts, shares, scratch, layout.digits)
-        self._call(names.FILL, [*made, moved, *digits], sizes)
+        self.kernel(names.FILL, [*made, moved, *digits], sizes)
         # One after the other, so that there is never a second list of all entries.
         for depth, crd in enumerate(made):
             made[depth] = _without_scratch(crd, n)
         return made, _without_scratch(moved, n).view(self.values.dtype)
-
-    def _call(
-        self, name: str, arrays: Sequence[npt.NDArray[Any]], sizes: Sequence[int]
-    ) -> None:
-        if self.kernel is None:
-            self._interpret(name, [*arrays, *sizes, num_threads()])
-            return
-        addresses = [address(array) for array in arrays]
-        if self.kernel.functions[name](*addresses, *sizes, num_threads()):
-            raise KernelMemoryError(
-                "expected memory for sorting to be available, got a failed allocation"
-            )
-
-    def _interpret(self, name: str, given: Sequence[Any]) -> None:
-        from sparray.compiler.loop_ir.interpreter import run_named
-
-        flat = [g.reshape(-1) if isinstance(g, np.ndarray) else g for g in given]
-        run_named(self.spec.functions, name, flat)
 
 
 def _without_scratch(array: npt.NDArray[Any], n: int) -> npt.NDArray[Any]:

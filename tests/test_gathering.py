@@ -8,7 +8,7 @@ import pytest
 from oracle_check import Question, check_stages, ways_of
 
 import sparray as sp
-from sparray import gathering, planning
+from sparray import gathering, list_kernels, planning
 from sparray.compiler.lower.gather import GatherSpec
 from sparray.compiler.scheduler.merging import gather_cost, sort_cost
 from sparray.compiler.scheduler.options import options
@@ -58,7 +58,7 @@ def check(coords, values, index_dtype="int32", made="int64"):
 def interpreted():
     """No kernel is compiled, and tables begin small enough to grow."""
     with (
-        mock.patch.object(gathering, "load_kernel", lambda key, make: None),
+        mock.patch.object(list_kernels, "load_kernel", lambda key, make: None),
         mock.patch.object(gathering, "_FIRST_ROOM", 2),
     ):
         yield
@@ -213,7 +213,7 @@ def test_numpy_adds_up_short_lists(dtype):
     plan = steps(loose(coords % 50, values, (50, 50)), "hash")
     (step,) = (step for step in plan.steps if isinstance(step, GatherStep))
     listed = loose(coords % 50, values, (50, 50))
-    with mock.patch.object(gathering, "load_kernel", None):
+    with mock.patch.object(list_kernels, "load_kernel", None):
         found = gathering.gather_list(listed, step)
     table = np.array([level["crd"] for level in found._levels])
     wide = np.float32 if dtype == "float16" else values.dtype

@@ -6,7 +6,7 @@ from unittest import mock
 import numpy as np
 import pytest
 
-from sparray import from_coords, sorting
+from sparray import from_coords, list_kernels, sorting
 from sparray.compiler.lower.sort import SortSpec
 from sparray.compiler.problem import TensorSpec
 from sparray.compiler.scheduler.steps import SortStep
@@ -58,8 +58,9 @@ def test_the_interpreter_agrees(n_levels, extent, joined):
     rng = np.random.default_rng(n_levels)
     coords, values = random_list(rng, 300, n_levels, extent, "int64", "float32")
     with (
-        mock.patch.object(sorting, "load_kernel", lambda key, make: None),
+        mock.patch.object(list_kernels, "load_kernel", lambda key, make: None),
         mock.patch.object(sorting, "num_threads", lambda: 3),
+        mock.patch.object(list_kernels, "num_threads", lambda: 3),
         mock.patch.object(sorting, "_ENTRIES_PER_BUCKET", 64),
         mock.patch.object(sorting, "MOST_DIGIT_BITS", 4),
     ):

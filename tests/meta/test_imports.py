@@ -19,6 +19,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "sparray.entry_counts",
         "sparray.execution",
         "sparray.fusion",
+        "sparray.list_kernels",
         "sparray.sorting",
         "sparray.allotting",
         "sparray.gathering",

@@ -36,6 +36,11 @@ class ListSpec:
         """Return the functions in loop IR."""
         raise NotImplementedError
 
+    @property
+    def header(self) -> tuple[str, ...]:
+        """What the source says of itself at its top."""
+        raise NotImplementedError
+
     @cached_property
     def key(self) -> str:
         """Hash of everything that the kernels' source depends on."""
