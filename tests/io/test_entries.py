@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sparray as sp
-from sparray import sorting
+from sparray import list_kernels
 from sparray.errors import CoordinateError, ShapeError
 from sparray.io import entries
 from sparray.io.entries import Entries, array_of_entries, checked_entries, mirror
@@ -81,7 +81,7 @@ def test_repeated_entries_can_be_refused():
 
 
 def test_without_a_compiler(monkeypatch):
-    monkeypatch.setattr(sorting, "load_kernel", lambda key, make: None)
+    monkeypatch.setattr(list_kernels, "load_kernel", lambda key, make: None)
     coords, values = random_entries(0, (300, 400), 40_000, "float64")
     assert agrees(coords, values, (300, 400))
 
