@@ -86,9 +86,6 @@ _NAMES = {
 # Subpackages that are names too.
 _PACKAGES = ("io", "linalg")
 
-# What a module calls a name otherwise than users do.
-_INNER_NAMES: dict[str, str] = {}
-
 _MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}
 
 __all__ = sorted([*_MODULES, *_PACKAGES])
@@ -102,7 +99,7 @@ def __getattr__(name: str) -> Any:
     if name not in _MODULES:
         raise _missing(name)
     module = import_module(_MODULES[name])
-    found = globals()[name] = getattr(module, _INNER_NAMES.get(name, name))
+    found = globals()[name] = getattr(module, name)
     return found
 
 

@@ -19,10 +19,7 @@ def stub() -> dict[str, tuple[str, str]]:
 
 
 def test_type_checkers_read_the_same_names():
-    expected = {
-        name: (module, sparray._INNER_NAMES.get(name, name))
-        for name, module in sparray._MODULES.items()
-    }
+    expected = {name: (module, name) for name, module in sparray._MODULES.items()}
     expected |= {name: ("sparray", name) for name in sparray._PACKAGES}
     expected["__array_namespace_info__"] = (
         "sparray.functions.namespace_info",
