@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from sparray.sparse_array import SparseArray
 
-__all__ = ["STANDARD_VERSIONS", "ArrayProtocols"]
+__all__ = ["STANDARD_VERSIONS", "ArrayProtocols", "dense_view"]
 
 STANDARD_VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
 """Revisions of the array API standard whose names the namespace has."""
@@ -90,7 +90,7 @@ class ArrayProtocols:
     ) -> npt.NDArray[Any]:
         array = cast("SparseArray", self)
         if array.format.is_dense:
-            dense = _shared(array)
+            dense = dense_view(array)
             return np.array(dense, dtype, copy=copy)
         if _is_operand_of_scipy():
             wrapped = np.empty((), dtype=object)
@@ -117,7 +117,7 @@ class ArrayProtocols:
                 f"{array.shape}; todense() makes a dense array of "
                 f"{array.size * array.dtype.itemsize} bytes"
             )
-        return _shared(array).__dlpack__(**options)
+        return dense_view(array).__dlpack__(**options)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         """Return DLPack's number of the CPU."""
@@ -214,8 +214,8 @@ def _is_operand_of_scipy() -> bool:
     )
 
 
-def _shared(array: "SparseArray") -> npt.NDArray[Any]:
-    """Return the elements of an array in a dense format, without a copy."""
+def dense_view(array: "SparseArray") -> npt.NDArray[Any]:
+    """Return the elements of an array of a dense format, its memory shared."""
     order = array.format.dimension_order
     stored = array.values.reshape([array.shape[d] for d in order])
     return stored.transpose(np.argsort(order))

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sparray.array_protocols import dense_view
 from sparray.compiler.index_notation.canonical import index_name
 from sparray.convert import array as as_array
 from sparray.convert import default_format, from_coords
@@ -17,7 +18,6 @@ from sparray.formats.format import Format
 from sparray.formats.packing import pack_coordinates
 from sparray.functions.creation import asarray
 from sparray.functions.indexing.axes import checked_axis
-from sparray.functions.indexing.of_dense import dense_view
 from sparray.functions.indexing.result_format import selected_format
 from sparray.functions.indexing.selectors import Every
 from sparray.functions.indexing.walk import taken_entries

@@ -5,19 +5,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sparray.array_protocols import dense_view
 from sparray.functions.indexing.groups import MaskGroup
 from sparray.functions.indexing.selection import Selection
 from sparray.functions.indexing.selectors import Every, Pick, Selector, Window
 from sparray.sparse_array import SparseArray
 
-__all__ = ["dense_view", "elements_of_dense"]
-
-
-def dense_view(array: SparseArray) -> npt.NDArray[Any]:
-    """Return the elements of an array of a dense format, its memory shared."""
-    order = array.format.order
-    stored = array.values.reshape([array.shape[dimension] for dimension in order])
-    return stored.transpose(np.argsort(order)) if array.ndim else stored
+__all__ = ["elements_of_dense"]
 
 
 def elements_of_dense(array: SparseArray, selection: Selection) -> npt.NDArray[Any]:

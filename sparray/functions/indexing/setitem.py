@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sparray.array_protocols import dense_view
 from sparray.convert import array as as_array
 from sparray.errors import DTypeError, ShapeError, WouldDensifyError
 from sparray.formats.coordinates import differs
 from sparray.formats.packing import pack_coordinates
-from sparray.functions.indexing.of_dense import dense_view
 from sparray.functions.indexing.selection import Selection, select
 from sparray.functions.indexing.targets import is_selected, targets
 from sparray.functions.manipulation.repacked import broadcast_entries, entries

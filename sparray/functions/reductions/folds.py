@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sparray.array_protocols import dense_view
 from sparray.compiler.loop_ir.dtypes import is_half, widened
 from sparray.dispatch import try_compiled
 from sparray.errors import DTypeError, PatternError, ShapeError, UnsupportedError
@@ -14,7 +15,6 @@ from sparray.expression import assignment_expression
 from sparray.formats.named import named_format
 from sparray.functions.creation import asarray
 from sparray.functions.indexing.axes import checked_axes
-from sparray.functions.indexing.of_dense import dense_view
 from sparray.functions.reductions.segments import Segments, segments
 from sparray.sparse_array import SparseArray
 
