@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from sparray.convert import from_coords
 from sparray.errors import DTypeError
+from sparray.formats.coordinates import equal_neighbours
 from sparray.functions.creation import asarray
 from sparray.functions.indexing.axes import checked_axis
 from sparray.functions.sorted_entries import sorted_entries
@@ -65,10 +66,8 @@ def sort(
     # By line first, then by value: lexsort takes the deciding key last.
     order = np.lexsort((*_keys(values, descending), *others[::-1]))
     others, values = others[:, order], values[order]
-    first = np.ones(len(values), bool)
-    first[1:] = (others[:, 1:] != others[:, :-1]).any(axis=0)
-    starts = np.flatnonzero(first)
-    counts = np.diff([*starts, len(values)])
+    starts = np.flatnonzero(~equal_neighbours(list(others), len(values)))
+    counts = np.diff(starts, append=len(values))
     rank = np.arange(len(values)) - np.repeat(starts, counts)
     unstored = np.repeat(array.shape[place] - counts, counts)
     places = rank + np.where(_before(values, array.fill_value, descending), 0, unstored)

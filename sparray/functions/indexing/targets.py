@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sparray.formats.coordinates import equal_neighbours
 from sparray.functions.indexing.groups import MaskGroup
 from sparray.functions.indexing.selection import Selection
 from sparray.functions.indexing.selectors import Among, Every, Matched, Pick, Selector
@@ -112,10 +113,7 @@ def _last_of(*rows: Coordinates) -> npt.NDArray[np.bool_]:
     """Mark the last one of equal points."""
     last = np.ones(len(rows[0]), bool)
     order = np.lexsort(rows)
-    equal = np.ones(max(0, len(order) - 1), bool)
-    for row in rows:
-        ordered = row[order]
-        equal &= ordered[1:] == ordered[:-1]
+    repeats = equal_neighbours([row[order] for row in rows], len(order))
     # The sort is stable: of equal points those that come later stand behind.
-    last[order[:-1][equal]] = False
+    last[order[:-1][repeats[1:]]] = False
     return last
