@@ -236,8 +236,9 @@ def isin(
     operand, among = as_operand("x1", x1), as_operand("x2", x2)
     if isinstance(among, SparseArray):
         _, stored = sorted_entries(among)
-        fill = [among.fill_value] if len(stored) < among.size else []
-        among = np.asarray([*stored, *fill], among.dtype)
+        if len(stored) < among.size:
+            stored = np.append(stored, among.fill_value)
+        among = stored
     if not isinstance(operand, SparseArray):
         return np.isin(operand, among, invert=invert)
     if not operand.format.unique:
