@@ -1,5 +1,6 @@
 """``A[...] = B``: what an index selects becomes something else."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -143,9 +144,7 @@ def _elements(given: npt.NDArray[Any], shape: tuple[int, ...]) -> Entries:
         values = np.broadcast_to(_without_front(given, shape), shape).reshape(-1)
         coords = np.indices(shape, np.int64).reshape(len(shape), values.size)
     except (MemoryError, ValueError):
-        size = 1
-        for extent in shape:
-            size *= extent
+        size = math.prod(shape)
         raise WouldDensifyError(
             f"value: expected few elements, or a sparse array, to assign to {shape}, "
             f"which is selected, got {size} elements that are stored each: "
