@@ -24,6 +24,7 @@ __all__ = [
     "apply_choice",
     "apply_operands",
     "apply_unary",
+    "broadcast_access",
     "broadcast_shape",
     "elementwise",
     "matmul_text",
@@ -80,14 +81,14 @@ def elementwise(op: str, *operands: tuple[int, ...] | str) -> Expression:
     shapes = [given for given in operands if not isinstance(given, str)]
     full = broadcast_shape(OPERATORS[op].symbol or op, shapes)
     parts = [
-        given if isinstance(given, str) else _broadcast_access(name, given, full)
+        given if isinstance(given, str) else broadcast_access(name, given, full)
         for name, given in zip("ABD", operands, strict=False)
     ]
     target = ",".join(f"i{n}" for n in range(len(full)))
     return assignment_expression(f"C[{target}] = {op}({', '.join(parts)})")
 
 
-def _broadcast_access(name: str, shape: tuple[int, ...], full: tuple[int, ...]) -> str:
+def broadcast_access(name: str, shape: tuple[int, ...], full: tuple[int, ...]) -> str:
     """Return the access of an operand that is broadcast to a shape."""
     first = len(full) - len(shape)
     read = [
@@ -130,7 +131,7 @@ def apply_operands(text: str, operands: Sequence[Any], *, outer: bool = False) -
     else:
         full = broadcast_shape("ufunc", shapes)
         accesses = [
-            _broadcast_access(name, shape, full)
+            broadcast_access(name, shape, full)
             for name, shape in zip("ABD", shapes, strict=False)
         ]
     value = text.format(**dict(zip("abc", accesses, strict=False)))

@@ -7,7 +7,7 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from sparray.array_operators import broadcast_shape
+from sparray.array_operators import broadcast_access, broadcast_shape
 from sparray.convert import default_format, from_coords
 from sparray.errors import ShapeError
 from sparray.formats.coordinates import as_shape
@@ -198,23 +198,13 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Result:
     full = broadcast_shape("vecdot", [a.shape, b.shape])
     names = [f"i{n}" for n in range(len(full))]
     summed = names[axis]
-    reads = [
-        [
-            name if extent == wanted else "0"
-            for name, extent, wanted in zip(
-                names[len(full) - x.ndim :], x.shape, full[len(full) - x.ndim :],
-                strict=True,
-            )
-        ]
-        for x in (a, b)
-    ]  # fmt: skip
-    left = f"A[{','.join(reads[0])}]"
-    value = f"{'conj(' + left + ')' if a.dtype.kind == 'c' else left}"
+    left = broadcast_access("A", a.shape, full)
+    if a.dtype.kind == "c":
+        left = f"conj({left})"
+    right = broadcast_access("B", b.shape, full)
     kept = [name for name in names if name != summed]
     target = f"C[{','.join(kept)}]" if kept else "C"
-    return cast(
-        Result, compute(f"{target} = {value} * B[{','.join(reads[1])}]", A=a, B=b)
-    )
+    return cast(Result, compute(f"{target} = {left} * {right}", A=a, B=b))
 
 
 def outer(x1: Any, x2: Any, /) -> Result:
