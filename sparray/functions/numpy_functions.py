@@ -21,6 +21,7 @@ from sparray.functions.differences import diff
 from sparray.functions.einsum import as_operand
 from sparray.functions.linear_algebra import norms
 from sparray.functions.linear_algebra.products import matmul, outer, tensordot
+from sparray.functions.searching import nonzero
 from sparray.sparse_array import SparseArray
 
 __all__ = ["apply_function"]
@@ -114,16 +115,8 @@ def _round(a: Any, decimals: int = 0, out: None = None) -> Any:
 
 
 def _like(fill_value: Any) -> Callable[..., SparseArray]:
-    def function(
-        a: Any,
-        dtype: npt.DTypeLike | None = None,
-        order: str = "K",
-        subok: bool = True,
-        shape: Any = None,
-        *,
-        device: str | None = None,
-    ) -> SparseArray:
-        return _full_like(a, fill_value, dtype, order, subok, shape, device=device)
+    def function(a: Any, *args: Any, **options: Any) -> SparseArray:
+        return _full_like(a, fill_value, *args, **options)
 
     return function
 
@@ -205,7 +198,7 @@ def _isrealobj(x: Any) -> bool:
 def _where(condition: Any, *choices: Any) -> Any:
     if choices:
         return elementwise.where(condition, *choices)
-    return sys.modules["sparray"].nonzero(condition)
+    return nonzero(condition)
 
 
 def _can_cast(from_: Any, to: Any, casting: str = "safe") -> bool:
