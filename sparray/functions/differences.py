@@ -1,7 +1,6 @@
 """Differences of neighbours along an axis."""
 
 import operator
-import sys
 from typing import Any, cast
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy.typing as npt
 from sparray.errors import SettingError
 from sparray.functions.einsum import as_operand, compute
 from sparray.functions.indexing.axes import checked_axis
+from sparray.functions.manipulation.joining import concat
 from sparray.sparse_array import SparseArray
 
 __all__ = ["diff"]
@@ -68,7 +68,7 @@ def diff(
         raise SettingError(f"n: expected an integer of 0 or more, got {n!r}")
     parts = [part for part in (prepend, operand, append) if part is not None]
     if len(parts) > 1:
-        operand = sys.modules["sparray"].concat(parts, axis=place)
+        operand = concat(parts, axis=place)
     for _ in range(min(times, operand.shape[place])):
         operand = _once(operand, place)
     return operand
