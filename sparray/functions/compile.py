@@ -17,7 +17,7 @@ from sparray.compiler.problem import Problem, TensorSpec, result_spec
 from sparray.compiler.scheduler.output_format import infer_format
 from sparray.convert import array
 from sparray.dispatch import check_memory, evaluate_expression
-from sparray.errors import DTypeError, ExpressionError, ScheduleError
+from sparray.errors import DTypeError, ExpressionError
 from sparray.execution import PlanRunner
 from sparray.expression import Expression, assignment_expression, mask_kind
 from sparray.formats.coordinates import as_dtype
@@ -31,7 +31,7 @@ from sparray.functions.compile_program import (
 from sparray.functions.einsum import Operand, as_operand, with_mask
 from sparray.functions.kernel_texts import KernelTexts
 from sparray.functions.program_arguments import program_options
-from sparray.functions.schedule import Schedule, as_schedule
+from sparray.functions.schedule import Schedule, as_only_schedule, as_schedule
 from sparray.fusion import Fusion, fuse_indices
 from sparray.planning import operand_specs, stated_assignment
 from sparray.programs import is_program, parsed_program
@@ -235,16 +235,11 @@ def compile(
             formats=formats,
         )
         return program.compile(_fitting_dtype)
-    if isinstance(schedule, Mapping):
-        raise ScheduleError(
-            "schedule: expected the schedule of the only statement, got a mapping, "
-            f"which is for several\n  expression: {expression}"
-        )
     planned = plan_kernel(
         expression,
         dtype=dtype,
         index_dtype=index_dtype,
-        schedule=schedule,
+        schedule=as_only_schedule(schedule, expression),
         semiring=semiring,
         mask=mask,
         complement=complement,

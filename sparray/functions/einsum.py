@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from sparray.convert import array, strided_ndarray
 from sparray.dispatch import evaluate_expression
-from sparray.errors import ExpressionError, ScheduleError, ShapeError
+from sparray.errors import ExpressionError, ShapeError
 from sparray.expression import (
     Expression,
     assignment_expression,
@@ -215,12 +215,7 @@ def compute(
             mask=mask,
             complement=complement,
         )
-    if isinstance(schedule, Mapping):
-        raise ScheduleError(
-            "schedule: expected the schedule of the only statement, got a mapping, "
-            f"which is for several\n  expression: {expression}"
-        )
-    by_hand = None if schedule is None else _schedule(schedule)
+    by_hand = None if schedule is None else _only_schedule(schedule, expression)
     over = None if semiring is None else _semiring(semiring)
     kind = mask_kind(mask, complement)
     parsed = assignment_expression(expression, missing, by_hand, over, kind)
@@ -304,6 +299,12 @@ def _schedule(given: "Schedule | str") -> "Schedule | None":
     from sparray.functions.schedule import as_schedule
 
     return as_schedule(given)
+
+
+def _only_schedule(given: Any, expression: str) -> "Schedule | None":
+    from sparray.functions.schedule import as_only_schedule
+
+    return as_only_schedule(given, expression)
 
 
 def _semiring(given: "Semiring | str") -> "Semiring | None":

@@ -15,7 +15,7 @@ from sparray.dispatch import (
     Given,
     fused_runner,
 )
-from sparray.errors import ExpressionError, ScheduleError
+from sparray.errors import ExpressionError
 from sparray.expression import (
     Expression,
     assignment_expression,
@@ -29,7 +29,7 @@ from sparray.functions.einsum import as_operand, with_mask
 from sparray.functions.explained_steps import plan_sections
 from sparray.functions.explanation import Explanation
 from sparray.functions.program_arguments import stated_program
-from sparray.functions.schedule import Schedule, as_schedule
+from sparray.functions.schedule import Schedule, as_only_schedule
 from sparray.planning import operands_plan
 from sparray.programs import is_program
 from sparray.readings import read_operands
@@ -133,12 +133,7 @@ def explain(
             source=source,
             options=stated.options,
         )
-    if isinstance(schedule, Mapping):
-        raise ScheduleError(
-            "schedule: expected the schedule of the only statement, got a mapping, "
-            f"which is for several\n  expression: {expression}"
-        )
-    by_hand, over = as_schedule(schedule), as_semiring(semiring)
+    by_hand, over = as_only_schedule(schedule, expression), as_semiring(semiring)
     kind = mask_kind(mask, complement)
     if "=" in expression:
         parsed = assignment_expression(expression, missing, by_hand, over, kind)

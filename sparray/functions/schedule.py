@@ -1,11 +1,13 @@
 """Schedules by hand: where they begin."""
 
+from collections.abc import Mapping
 from functools import lru_cache
+from typing import Any
 
 from sparray.compiler.hand_schedule import Schedule, parse_schedule
 from sparray.errors import ScheduleError
 
-__all__ = ["Schedule", "as_schedule", "schedule"]
+__all__ = ["Schedule", "as_only_schedule", "as_schedule", "schedule"]
 
 # A warm call is to cost a look-up.
 _parsed = lru_cache(maxsize=1024)(parse_schedule)
@@ -49,3 +51,19 @@ def as_schedule(given: Schedule | str | None) -> Schedule | None:
     raise ScheduleError(
         f"schedule: expected a Schedule or text, got {type(given).__name__}"
     )
+
+
+def as_only_schedule(given: Any, expression: str) -> Schedule | None:
+    """Return what was given as ``schedule=`` beside a single statement.
+
+    Raises
+    ------
+    ScheduleError
+        If it is a mapping, or no schedule.
+    """
+    if isinstance(given, Mapping):
+        raise ScheduleError(
+            "schedule: expected the schedule of the only statement, got a mapping, "
+            f"which is for several\n  expression: {expression}"
+        )
+    return as_schedule(given)
