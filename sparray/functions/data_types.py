@@ -90,8 +90,6 @@ def astype(
             f"dtype: expected a complex one, or bool, for complex values, got {wanted} "
             "(real and imag give the parts)"
         )
-    if isinstance(operand, SparseArray):
-        return operand.astype(wanted)
     return operand.astype(wanted)
 
 
