@@ -133,9 +133,8 @@ _UNSUPPORTED = {
 
 def _written(ufunc: np.ufunc, result: Any, outs: Sequence[Any]) -> Any:
     """Write results to the arrays that ``out`` names, as ``x += A`` does."""
-    results = result if isinstance(result, tuple) else (result,)
     made = []
-    for one, out in zip(results, outs, strict=True):
+    for one, out in zip(_several(result), outs, strict=True):
         if out is None:
             made.append(one)
             continue
