@@ -27,7 +27,7 @@ import numpy as np
 
 import sparray as sp
 from asv_benchmarks.search_inputs import DTYPE, MATRICES, TENSORS, load_input
-from sparray.expression import assignment_expression, einsum_expression
+from sparray.evaluation.expression import assignment_expression, einsum_expression
 from sparray.formats import named_format
 from sparray.functions.contest import Contest
 from sparray.functions.race import race

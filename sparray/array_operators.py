@@ -11,12 +11,12 @@ from sparray.compiler.loop_ir.dtypes import weakly_promoted
 from sparray.compiler.loop_ir.operators import OPERATORS
 from sparray.dispatch import evaluate_expression
 from sparray.errors import DTypeError, ShapeError, UnsupportedError
-from sparray.expression import Expression, assignment_expression
+from sparray.evaluation.expression import Expression, assignment_expression
 from sparray.results import wrap_result
 
 if TYPE_CHECKING:
+    from sparray.evaluation.stored import Operand
     from sparray.sparse_array import SparseArray
-    from sparray.stored import Operand
 
 __all__ = [
     "ArrayOperators",

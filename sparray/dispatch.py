@@ -13,30 +13,30 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from sparray.expression import Expression, einsum_expression
-from sparray.formats.format import Format
-from sparray.formats.level import Locatable, PositionIterable
-from sparray.formats.named import named_format
-from sparray.stored import (
+from sparray.evaluation.expression import Expression, einsum_expression
+from sparray.evaluation.stored import (
     IndexWidthError,
     Operand,
     Stored,
     count_class,
     dense_operand,
 )
+from sparray.formats.format import Format
+from sparray.formats.level import Locatable, PositionIterable
+from sparray.formats.named import named_format
 
 if TYPE_CHECKING:
     from sparray.compiler.pipeline import CompiledPlan
-    from sparray.execution import PlanRunner, Runner
-    from sparray.fusion import Fusion
+    from sparray.evaluation.execution import PlanRunner, Runner
+    from sparray.evaluation.joining import Joining
 
 __all__ = [
-    "FusedRunner",
+    "JoinedRunner",
     "check_memory",
     "evaluate",
     "evaluate_expression",
     "forget_plans",
-    "fused_runner",
+    "joined_runner",
     "given_key",
     "planned_call",
     "try_compiled",
@@ -74,7 +74,7 @@ class _Call:
         Extents of which results and workspaces are known to fit in memory.
     """
 
-    runner: "PlanRunner | FusedRunner"
+    runner: "PlanRunner | JoinedRunner"
     single: "Runner | None"
     operands: tuple[int, ...]
     extents: tuple[int, ...]
@@ -82,12 +82,12 @@ class _Call:
 
 
 @dataclass(slots=True)
-class FusedRunner:
+class JoinedRunner:
     """Computes an expression of many indices as one of few.
 
     Attributes
     ----------
-    fusion : Fusion
+    joining : Joining
         What is computed.
     format : Format
         Of the result.
@@ -95,7 +95,7 @@ class FusedRunner:
         Whether a sparse result leaves out values that are zero.
     """
 
-    fusion: "Fusion"
+    joining: "Joining"
     format: Format
     prune: bool
     is_compiled = True
@@ -103,23 +103,23 @@ class FusedRunner:
     @property
     def made_format(self) -> Format:
         """Of what is computed with few indices, of which the result is made."""
-        if not self.fusion.changes_target:
+        if not self.joining.changes_target:
             return self.format
-        target = self.fusion.expression.assignment.target
+        target = self.joining.expression.assignment.target
         return named_format("csf", len(target.indices))
 
     def run(
         self, operands: Mapping[str, Operand], extents: Mapping[str, int]
     ) -> Stored:
         """Compute the result."""
-        given, places = self.fusion.operands(operands)
+        given, places = self.joining.operands(operands)
         made = evaluate_expression(
-            self.fusion.expression, given, self.made_format, prune=self.prune
+            self.joining.expression, given, self.made_format, prune=self.prune
         )
-        if not self.fusion.changes_target:
+        if not self.joining.changes_target:
             return made
-        shape = tuple(extents[index] for index in self.fusion.target)
-        return self.fusion.result(made, places, self.format, shape)
+        shape = tuple(extents[index] for index in self.joining.target)
+        return self.joining.result(made, places, self.format, shape)
 
 
 _calls: dict[Hashable, _Call] = {}
@@ -220,7 +220,7 @@ def given_key(operand: Given) -> Hashable:
 def _run(call: _Call, expression: Expression, operands: Sequence[Given]) -> Stored:
     extents = expression.extents(operands)
     if extents != call.fitting:
-        if not isinstance(call.runner, FusedRunner):
+        if not isinstance(call.runner, JoinedRunner):
             check_memory(expression, call.runner.compiled, extents)
         call.fitting = extents
     given: list[Operand] = []
@@ -238,7 +238,7 @@ def _run(call: _Call, expression: Expression, operands: Sequence[Given]) -> Stor
         sizes = dict(zip(expression.sizes, extents, strict=True))
         return call.runner.run(named, sizes)
     except IndexWidthError:
-        if isinstance(call.runner, FusedRunner):
+        if isinstance(call.runner, JoinedRunner):
             raise
         format = call.runner.compiled.plan.problem.output.format
         prune = call.runner.compiled.plan.problem.prune
@@ -255,9 +255,9 @@ def _prepare(
     merging: str = "",
 ) -> _Call:
     # Imported when there is something to plan: `import sparray` is to be quick.
-    from sparray.planning import operands_plan
+    from sparray.evaluation.planning import operands_plan
 
-    fused = fused_runner(expression, operands, format, prune)
+    fused = joined_runner(expression, operands, format, prune)
     if fused is not None:
         return _Call(fused, None, (), ())
     compiled = operands_plan(
@@ -288,7 +288,7 @@ def check_memory(
     if math.prod(max(1, extent) for extent in extents) <= _SMALL:
         return
     # Imported where something is large: `import sparray` is to be quick.
-    from sparray.footprint import check_plan
+    from sparray.evaluation.footprint import check_plan
 
     sizes = dict(zip(expression.sizes, extents, strict=True))
     check_plan(compiled.plan, expression.user_names, sizes)
@@ -311,7 +311,7 @@ def forget_plans() -> None:
 
 
 def _call_of(expression: Expression, compiled: "CompiledPlan") -> _Call:
-    from sparray.execution import PlanRunner
+    from sparray.evaluation.execution import PlanRunner
 
     runner = PlanRunner(compiled)
     single = runner.single
@@ -324,12 +324,12 @@ def _call_of(expression: Expression, compiled: "CompiledPlan") -> _Call:
     return _Call(runner, single, numbers, extents)
 
 
-def fused_runner(
+def joined_runner(
     expression: Expression,
     operands: Sequence[Given],
     format: Format | None,
     prune: bool,
-) -> FusedRunner | None:
+) -> JoinedRunner | None:
     """Return the way to compute an expression that has too many indices; else None.
 
     Or one of tables that hold little of a large extent: a kernel looks every coordinate
@@ -343,23 +343,23 @@ def fused_runner(
     if len(expression.indices) <= _FEW_INDICES and not tables:
         return None
     from sparray.compiler.scheduler.output_format import infer_format
-    from sparray.fusion import fuse_indices
-    from sparray.planning import operand_specs
+    from sparray.evaluation.joining import join_indices
+    from sparray.evaluation.planning import operand_specs
 
     given = [
         dense_operand(operand) if isinstance(operand, np.ndarray) else operand
         for operand in operands
     ]
     specs = operand_specs(expression, given)
-    fusion = fuse_indices(expression, specs, at_once=tables)
-    if fusion is None:
+    joining = join_indices(expression, specs, at_once=tables)
+    if joining is None:
         return None
     wanted = format
     if wanted is None:
         wanted = infer_format(expression.assignment, tuple(specs.items()))
-    if fusion.changes_target and wanted.is_full:
+    if joining.changes_target and wanted.is_full:
         return None
-    return FusedRunner(fusion, wanted, prune)
+    return JoinedRunner(joining, wanted, prune)
 
 
 def _is_wide_table(operand: Given) -> bool:

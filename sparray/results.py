@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy.typing as npt
 
-from sparray.stored import Stored
+from sparray.evaluation.stored import Stored
 
 if TYPE_CHECKING:
     from sparray.sparse_array import SparseArray

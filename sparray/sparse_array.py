@@ -16,6 +16,7 @@ from sparray.errors import (
     ShapeError,
     UnsupportedError,
 )
+from sparray.evaluation.stored import in_shape, index_dtype, operand_key
 from sparray.formats.coordinates import as_dtype
 from sparray.formats.dense import Dense
 from sparray.formats.format import Format
@@ -26,7 +27,6 @@ from sparray.formats.packing import (
     unpack_coordinates,
 )
 from sparray.formats.slices import one_slice, slice_format, slice_lengths
-from sparray.stored import in_shape, index_dtype, operand_key
 
 if TYPE_CHECKING:
     import scipy.sparse

@@ -28,7 +28,7 @@ from sparray.errors import (
     ShapeError,
     UnsupportedError,
 )
-from sparray.expression import assignment_expression
+from sparray.evaluation.expression import assignment_expression
 from sparray.formats import Format, named_format
 from sparray.formats.packing import check_buffers
 
@@ -403,7 +403,7 @@ def test_64_dimensions_are_right_or_refused(monkeypatch):
         text = f"C[{indices}] = A[{indices}] + B[{indices}]"
         made = evaluate_expression(assignment_expression(text), [a, b])
         assert made.values.tolist() == [6.0]
-    monkeypatch.setattr(dispatch, "fused_runner", lambda *given: None)
+    monkeypatch.setattr(dispatch, "joined_runner", lambda *given: None)
     with interpreted(), pytest.raises(UnsupportedError, match="at most 32 indices"):
         evaluate_expression(assignment_expression(text), [a, b])
 

@@ -11,8 +11,8 @@ from typing import Any
 import torch
 
 from sparray import dispatch
-from sparray.expression import assignment_expression, einsum_expression
-from sparray.planning import operands_plan
+from sparray.evaluation.expression import assignment_expression, einsum_expression
+from sparray.evaluation.planning import operands_plan
 
 from .inputs import (
     dense,

@@ -20,10 +20,10 @@ from sparray.compiler.pipeline import KernelSpec, compile_problem
 from sparray.compiler.problem import Problem, TensorSpec
 from sparray.compiler.scheduler.steps import KernelStep
 from sparray.convert import array, from_coords
-from sparray.expression import assignment_expression
+from sparray.evaluation.expression import assignment_expression
+from sparray.evaluation.planning import operands_plan
 from sparray.formats.named import named_format
 from sparray.functions.explain import explain
-from sparray.planning import operands_plan
 from sparray.sparse_array import SparseArray
 from sparray.tracing.fused_function import fuse
 

@@ -9,7 +9,11 @@ import numpy.typing as npt
 
 from sparray.convert import from_coords
 from sparray.errors import SettingError
-from sparray.expression import Expression, assignment_expression, einsum_expression
+from sparray.evaluation.expression import (
+    Expression,
+    assignment_expression,
+    einsum_expression,
+)
 from sparray.formats.coordinates import as_dtype
 from sparray.functions.explain import explain
 from sparray.sparse_array import SparseArray

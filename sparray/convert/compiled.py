@@ -9,13 +9,13 @@ import numpy.typing as npt
 from sparray.compiler.index_notation.canonical import index_name
 from sparray.dispatch import try_compiled
 from sparray.errors import DTypeError, PatternError, UnsupportedError
-from sparray.expression import Expression, assignment_expression
+from sparray.evaluation.expression import Expression, assignment_expression
+from sparray.evaluation.stored import Operand, Stored
 from sparray.formats.buffers import INDEX_DTYPES
 from sparray.formats.compressed import Compressed
 from sparray.formats.format import Format
 from sparray.formats.packing import narrowest_index_dtype
 from sparray.formats.singleton import Singleton
-from sparray.stored import Operand, Stored
 
 __all__ = ["assign_compiled", "assign_entries"]
 

@@ -14,6 +14,7 @@ from sparray.errors import (
     ShapeError,
     UnsupportedError,
 )
+from sparray.evaluation.stored import Stored, dense_operand, in_shape
 from sparray.formats.buffers import plain
 from sparray.formats.coordinates import (
     Duplicates,
@@ -30,7 +31,6 @@ from sparray.formats.level import IntArray
 from sparray.formats.named import as_format, named_format
 from sparray.formats.packing import check_buffers, pack_coordinates, unpack_coordinates
 from sparray.sparse_array import SparseArray
-from sparray.stored import Stored, dense_operand, in_shape
 
 __all__ = [
     "cast_values",

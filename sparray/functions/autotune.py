@@ -8,17 +8,17 @@ import numpy as np
 
 from sparray._kernels.tuned import remember
 from sparray.compiler.index_notation.semiring import Semiring
-from sparray.dispatch import forget_plans, fused_runner
+from sparray.dispatch import forget_plans, joined_runner
 from sparray.errors import SettingError, UnsupportedError
-from sparray.expression import Expression
+from sparray.evaluation.expression import Expression
+from sparray.evaluation.planning import tuning_key
+from sparray.evaluation.programs import check_shapes, group_runners, is_program
+from sparray.evaluation.readings import Given
 from sparray.formats.format import Format
 from sparray.functions.contest import Contest
 from sparray.functions.operands import stated
 from sparray.functions.program_arguments import StatedProgram, stated_program
 from sparray.functions.race import race
-from sparray.planning import tuning_key
-from sparray.programs import check_shapes, group_runners, is_program
-from sparray.readings import Given
 
 __all__ = ["Candidate", "ProgramTuning", "Tuning", "autotune"]
 
@@ -204,7 +204,7 @@ def autotune(
     parsed, given, wanted = stated(
         expression, operands, named, format, missing, None, semiring, mask, complement
     )
-    if fused_runner(parsed, given, wanted, False) is not None:
+    if joined_runner(parsed, given, wanted, False) is not None:
         raise UnsupportedError(
             f"{parsed.text}: expected an expression whose indices each have a loop; "
             "this one is computed as one of fewer indices"
@@ -228,7 +228,7 @@ def _tune_program(
         else:
             expression, wanted = step.expression, formats.get(step.target)
             given = [arrays[name] for name in expression.tensors]
-            if fused_runner(expression, given, wanted, False) is None:
+            if joined_runner(expression, given, wanted, False) is None:
                 tuned.append(_tune(expression, given, wanted, candidates, seconds))
         runner.run(arrays, formats)
     if not tuned:

@@ -18,8 +18,13 @@ from sparray.compiler.scheduler.output_format import infer_format
 from sparray.convert import array
 from sparray.dispatch import check_memory, evaluate_expression
 from sparray.errors import DTypeError, ExpressionError
-from sparray.execution import PlanRunner
-from sparray.expression import Expression, assignment_expression, mask_kind
+from sparray.evaluation.execution import PlanRunner
+from sparray.evaluation.expression import Expression, assignment_expression, mask_kind
+from sparray.evaluation.joining import Joining, join_indices
+from sparray.evaluation.planning import operand_specs, stated_assignment
+from sparray.evaluation.programs import is_program, parsed_program
+from sparray.evaluation.readings import Given, mask_operand, read_operands
+from sparray.evaluation.stored import IndexWidthError, Stored, dense_operand
 from sparray.formats.coordinates import as_dtype
 from sparray.formats.format import Format
 from sparray.formats.named import as_format, named_format
@@ -32,13 +37,8 @@ from sparray.functions.einsum import Operand, as_operand, with_mask
 from sparray.functions.kernel_texts import KernelTexts
 from sparray.functions.program_arguments import program_options
 from sparray.functions.schedule import Schedule, as_only_schedule, as_schedule
-from sparray.fusion import Fusion, fuse_indices
-from sparray.planning import operand_specs, stated_assignment
-from sparray.programs import is_program, parsed_program
-from sparray.readings import Given, mask_operand, read_operands
 from sparray.results import wrap_result
 from sparray.sparse_array import SparseArray
-from sparray.stored import IndexWidthError, Stored, dense_operand
 
 __all__ = [
     "Kernel",
@@ -61,7 +61,7 @@ class Kernel(KernelTexts):
         Its compiled steps; one unless the scheduler needed a temporary.
     problem : Problem
         What it computes of operands of which formats.
-    fusion : Fusion or None
+    joining : Joining or None
         The expression that the steps compute, where indices that occur together are
         computed as one.
     """
@@ -69,7 +69,7 @@ class Kernel(KernelTexts):
     expression: Expression
     runner: PlanRunner
     problem: Problem
-    fusion: Fusion | None = None
+    joining: Joining | None = None
 
     def __call__(self, *operands: Any, mask: Any = None) -> Operand:
         """Compute the result for operands of the compiled formats and dtypes."""
@@ -101,7 +101,7 @@ class Kernel(KernelTexts):
             for operand in operands
         ]
         specs = operand_specs(self.expression, stored)
-        if self.fusion is None and specs == dict(self.problem.operands):
+        if self.joining is None and specs == dict(self.problem.operands):
             extents = self.expression.extents(stored)
             named = {name: stored[n] for name, n in self.expression.operands}
             check_memory(self.expression, self.runner.compiled, extents)
@@ -132,14 +132,16 @@ class Kernel(KernelTexts):
         Of a single kernel they are in the expression's own index names, and
         ``schedule=`` takes them.
         """
-        if len(self._specs) == 1 and self.fusion is None:
+        if len(self._specs) == 1 and self.joining is None:
             return self.expression.user_names.schedule(self._specs[0].decision)
         return super().schedule
 
     @property
     def index_notation(self) -> str:
         """The canonical assignment."""
-        expression = self.expression if self.fusion is None else self.fusion.expression
+        expression = (
+            self.expression if self.joining is None else self.joining.expression
+        )
         return print_assignment(expression.assignment)
 
 
@@ -246,7 +248,7 @@ def compile(
         formats=formats,
     )
     runner = PlanRunner(planned.steps)
-    return Kernel(planned.expression, runner, planned.problem, planned.fusion)
+    return Kernel(planned.expression, runner, planned.problem, planned.joining)
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,14 +263,14 @@ class PlannedKernel:
         The kernels that it needs.
     problem : Problem
         Formats and dtypes.
-    fusion : Fusion or None
+    joining : Joining or None
         As for `Kernel`.
     """
 
     expression: Expression
     steps: CompiledPlan
     problem: Problem
-    fusion: Fusion | None = None
+    joining: Joining | None = None
 
 
 def plan_kernel(
@@ -327,12 +329,12 @@ def plan_kernel(
     output = result_spec(assignment.value, operands, output)
     problem = Problem(assignment, operands, output)
     vector_bytes = host_target().vector_bytes
-    fusion = None
+    joining = None
     if parsed.schedule is None:
-        fusion = fuse_indices(parsed, dict(operands))
-    if fusion is not None and not (fusion.changes_target and made.is_full):
-        steps = compile_problem(_fused_problem(fusion, problem), vector_bytes)
-        return PlannedKernel(parsed, steps, problem, fusion)
+        joining = join_indices(parsed, dict(operands))
+    if joining is not None and not (joining.changes_target and made.is_full):
+        steps = compile_problem(_fused_problem(joining, problem), vector_bytes)
+        return PlannedKernel(parsed, steps, problem, joining)
     steps = compile_problem(problem, vector_bytes, way=parsed.by_hand)
     return PlannedKernel(parsed, steps, problem)
 
@@ -366,12 +368,12 @@ def plan_program_kernel(
     )
 
 
-def _fused_problem(fusion: Fusion, problem: Problem) -> Problem:
+def _fused_problem(joining: Joining, problem: Problem) -> Problem:
     """Return what is computed in place of a problem: of numbered operands."""
     specs = problem.specs
-    expression = fusion.expression
+    expression = joining.expression
     operands = []
-    for (name, _), read in zip(expression.operands, fusion.reads, strict=True):
+    for (name, _), read in zip(expression.operands, joining.reads, strict=True):
         spec = specs[read.tensor]
         access = next(a for a, _ in expression.axes if a.tensor == name)
         if access.indices != read.indices:
@@ -381,7 +383,7 @@ def _fused_problem(fusion: Fusion, problem: Problem) -> Problem:
         operands.append((name, spec))
     target = expression.assignment.target
     output = problem.output
-    if fusion.changes_target:
+    if joining.changes_target:
         output = replace(output, format=named_format("csf", len(target.indices)))
     return Problem(expression.assignment, tuple(operands), output)
 

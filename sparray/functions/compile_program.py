@@ -15,20 +15,20 @@ from sparray.compiler.problem import TensorSpec
 from sparray.compiler.scheduler.statistics import assumed_sizes
 from sparray.dispatch import Given, check_memory, evaluate_expression
 from sparray.errors import ExpressionError, InternalError
-from sparray.execution import PlanRunner
+from sparray.evaluation.execution import PlanRunner
+from sparray.evaluation.planning import Described, operand_spec
+from sparray.evaluation.program_plan import Group, plan_program
+from sparray.evaluation.program_steps import ProgramOptions, program_steps
+from sparray.evaluation.programs import GroupRunner, check_shapes
+from sparray.evaluation.readings import over_semiring
+from sparray.evaluation.stored import Stored, dense_operand
 from sparray.formats.format import Format
 from sparray.formats.named import as_format
 from sparray.functions.einsum import Operand, as_mask, as_operand
 from sparray.functions.explanation import cython_source
 from sparray.functions.kernel_texts import KernelTexts
-from sparray.planning import Described, operand_spec
-from sparray.program_plan import Group, plan_program
-from sparray.program_steps import ProgramOptions, program_steps
-from sparray.programs import GroupRunner, check_shapes
-from sparray.readings import over_semiring
 from sparray.results import wrap_result
 from sparray.sparse_array import SparseArray
-from sparray.stored import Stored, dense_operand
 
 __all__ = ["PlannedProgram", "ProgramKernel", "group_kernels", "planned_program"]
 

@@ -15,10 +15,10 @@ from sparray.compiler.scheduler.statistics import Statistics
 from sparray.compiler.scheduler.ways import Way
 from sparray.dispatch import planned_call
 from sparray.errors import UnsupportedError
-from sparray.expression import Expression
+from sparray.evaluation.expression import Expression
+from sparray.evaluation.planning import operands_problem
+from sparray.evaluation.readings import Given
 from sparray.formats.format import Format
-from sparray.planning import operands_problem
-from sparray.readings import Given
 
 __all__ = ["Contender", "Contest"]
 

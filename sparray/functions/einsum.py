@@ -10,25 +10,25 @@ import numpy.typing as npt
 from sparray.convert import array, strided_ndarray
 from sparray.dispatch import evaluate_expression
 from sparray.errors import ExpressionError, ShapeError
-from sparray.expression import (
+from sparray.evaluation.expression import (
     Expression,
     assignment_expression,
     check_missing,
     einsum_expression,
     mask_kind,
 )
+from sparray.evaluation.programs import evaluate_program, is_program
+from sparray.evaluation.readings import Given, mask_operand, read_operands
 from sparray.formats.coordinates import as_dtype
 from sparray.formats.format import Format
 from sparray.formats.named import as_format
-from sparray.programs import evaluate_program, is_program
-from sparray.readings import Given, mask_operand, read_operands
 from sparray.results import wrap_result
 from sparray.sparse_array import SparseArray
 
 if TYPE_CHECKING:
     from sparray.compiler.hand_schedule import Schedule
     from sparray.compiler.index_notation.semiring import Semiring
-    from sparray.stored import Stored
+    from sparray.evaluation.stored import Stored
 
 __all__ = ["as_mask", "as_operand", "compute", "einsum", "operands_by_name"]
 

@@ -11,18 +11,22 @@ from sparray.compiler.index_notation.semiring import Semiring, as_semiring
 from sparray.compiler.pipeline import CompiledPlan
 from sparray.compiler.problem import Problem
 from sparray.dispatch import (
-    FusedRunner,
     Given,
-    fused_runner,
+    JoinedRunner,
+    joined_runner,
 )
 from sparray.errors import ExpressionError
-from sparray.expression import (
+from sparray.evaluation.expression import (
     Expression,
     assignment_expression,
     check_missing,
     einsum_expression,
     mask_kind,
 )
+from sparray.evaluation.planning import operands_plan
+from sparray.evaluation.programs import is_program
+from sparray.evaluation.readings import read_operands
+from sparray.evaluation.stored import Operand, dense_operand
 from sparray.formats.format import Format
 from sparray.formats.named import as_format
 from sparray.functions.einsum import as_operand, with_mask
@@ -30,10 +34,6 @@ from sparray.functions.explained_steps import plan_sections
 from sparray.functions.explanation import Explanation
 from sparray.functions.program_arguments import stated_program
 from sparray.functions.schedule import Schedule, as_only_schedule
-from sparray.planning import operands_plan
-from sparray.programs import is_program
-from sparray.readings import read_operands
-from sparray.stored import Operand, dense_operand
 from sparray.view.labels import count_text
 from sparray.view.section import Section
 
@@ -160,42 +160,42 @@ def explain_expression(
         dense_operand(operand) if isinstance(operand, np.ndarray) else operand
         for operand in read_operands(expression, operands)
     ]
-    fusions, final, compiled = planned_road(expression, stored, format)
-    build = partial(_sections, expression, format, fusions, final, compiled)
+    joinings, final, compiled = planned_road(expression, stored, format)
+    build = partial(_sections, expression, format, joinings, final, compiled)
     kernels = [kernel for kernel in compiled.kernels if kernel is not None]
     return Explanation(build, kernels, source=source)
 
 
 Final = tuple[Expression, Sequence[Operand]]
-Fusions = list[tuple[FusedRunner, dict[str, int]]]
+Joinings = list[tuple[JoinedRunner, dict[str, int]]]
 
 
 def planned_road(
     expression: Expression, operands: Sequence[Operand], format: Format | None
-) -> tuple[Fusions, Final, CompiledPlan]:
-    """Return the way of a call: index fusions, what they lead to, and its plan.
+) -> tuple[Joinings, Final, CompiledPlan]:
+    """Return the way of a call: index joinings, what they lead to, and its plan.
 
     It is the way that `sparray.dispatch` takes.
     """
-    fusions: Fusions = []
+    joinings: Joinings = []
     if len(operands) == len(expression.tensors):
-        runner = fused_runner(expression, operands, format, False)
+        runner = joined_runner(expression, operands, format, False)
         while runner is not None:
             expression.extents(operands)
             given = {name: operands[n] for name, n in expression.operands}
-            made, places = runner.fusion.operands(given)
+            made, places = runner.joining.operands(given)
             counts = {index: table.shape[1] for index, table in places.items()}
-            fusions.append((runner, counts))
-            expression, operands = runner.fusion.expression, made
+            joinings.append((runner, counts))
+            expression, operands = runner.joining.expression, made
             format = runner.made_format
-            runner = fused_runner(expression, operands, format, False)
-    return fusions, (expression, operands), operands_plan(expression, operands, format)
+            runner = joined_runner(expression, operands, format, False)
+    return joinings, (expression, operands), operands_plan(expression, operands, format)
 
 
 def _sections(
     parsed: Expression,
     wanted: Format | None,
-    fusions: Fusions,
+    joinings: Joinings,
     final: Final,
     compiled: CompiledPlan,
     source: bool,
@@ -205,8 +205,8 @@ def _sections(
     problem = compiled.plan.problem
     first = [print_assignment(parsed.assignment)]
     sections = []
-    if fusions:
-        sections = [*_fused(fusions)]
+    if joinings:
+        sections = [*_fused(joinings)]
     else:
         first += _formats(problem, wanted, _users_names(parsed))
     extents = dict(zip(expression.sizes, expression.extents(operands), strict=True))
@@ -214,27 +214,27 @@ def _sections(
     return [
         Section(parsed.text, tuple(first)),
         *sections,
-        *([Section("then", tuple(_formats(problem, wanted, {})))] if fusions else []),
+        *([Section("then", tuple(_formats(problem, wanted, {})))] if joinings else []),
         *plan_sections(compiled, shapes, extents, source=source),
     ]
 
 
-def _fused(fusions: Fusions) -> Iterator[Section]:
-    for runner, counts in fusions:
-        fusion = runner.fusion
+def _fused(joinings: Joinings) -> Iterator[Section]:
+    for runner, counts in joinings:
+        joining = runner.joining
         lines = [
             f"{' '.join(members)} as {index}, over {count_text(counts[index])} places: "
             "the different coordinates that operands store along them"
-            for index, members in fusion.groups.items()
+            for index, members in joining.groups.items()
         ]
-        read = dict(zip(fusion.expression.tensors, fusion.reads, strict=True))
+        read = dict(zip(joining.expression.tensors, joining.reads, strict=True))
         lines += [
             f"{print_access(access)} is numbered as {name}"
             for name, access in read.items()
-            if any(index in fusion.groups for index in access.indices)
+            if any(index in joining.groups for index in access.indices)
         ]
-        lines.append(print_assignment(fusion.expression.assignment))
-        if fusion.changes_target:
+        lines.append(print_assignment(joining.expression.assignment))
+        if joining.changes_target:
             lines.append("then the numbers in its result become coordinates again")
         yield Section("indices that occur together are computed as one", tuple(lines))
 

@@ -10,13 +10,13 @@ from sparray.compiler.index_notation.program import Program
 from sparray.compiler.pipeline import CompiledPlan, KernelSpec
 from sparray.compiler.scheduler.steps import KernelStep, Plan
 from sparray.dispatch import Given
+from sparray.evaluation.program_plan import Group
+from sparray.evaluation.program_steps import ProgramOptions
+from sparray.evaluation.programs import check_names, group_runners
 from sparray.formats.format import Format
 from sparray.functions.explain import explain_expression
 from sparray.functions.explained_steps import plan_sections
 from sparray.functions.explanation import Explanation
-from sparray.program_plan import Group
-from sparray.program_steps import ProgramOptions
-from sparray.programs import check_names, group_runners
 from sparray.view.section import Section
 
 __all__ = ["explain_program"]

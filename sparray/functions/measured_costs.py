@@ -25,6 +25,7 @@ from sparray.compiler.lower.gather import GatherSpec
 from sparray.compiler.scheduler.ways import Way
 from sparray.convert import from_coords
 from sparray.errors import InternalError
+from sparray.evaluation.gathering import GatherCall
 from sparray.formats.compressed import Compressed
 from sparray.formats.format import Format
 from sparray.formats.named import named_format
@@ -32,7 +33,6 @@ from sparray.formats.singleton import Singleton
 from sparray.functions.contest import Contest
 from sparray.functions.operands import stated
 from sparray.functions.race import race
-from sparray.gathering import GatherCall
 from sparray.sparse_array import SparseArray
 
 __all__ = ["MeasuredCost", "measure_costs", "provenance"]

@@ -5,18 +5,18 @@ from typing import Any
 
 from sparray.compiler.index_notation.semiring import as_semiring
 from sparray.errors import ExpressionError
-from sparray.expression import (
+from sparray.evaluation.expression import (
     Expression,
     assignment_expression,
     check_missing,
     einsum_expression,
     mask_kind,
 )
+from sparray.evaluation.readings import Given, read_operands
 from sparray.formats.format import Format
 from sparray.formats.named import as_format
 from sparray.functions.einsum import as_operand, operands_by_name, with_mask
 from sparray.functions.schedule import as_schedule
-from sparray.readings import Given, read_operands
 
 __all__ = ["stated"]
 

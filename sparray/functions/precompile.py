@@ -15,14 +15,14 @@ from sparray.compiler.lower.gather import GatherSpec
 from sparray.compiler.lower.sort import SortSpec
 from sparray.compiler.pipeline import CompiledPlan, KernelSpec
 from sparray.errors import ExpressionError
+from sparray.evaluation.programs import check_shapes, group_runners, is_program
+from sparray.evaluation.stored import dense_operand
 from sparray.formats.format import Format
 from sparray.functions.compile import plan_kernel, plan_program_kernel
 from sparray.functions.compile_program import group_kernels
 from sparray.functions.explain import planned_road
 from sparray.functions.operands import stated
 from sparray.functions.program_arguments import stated_program
-from sparray.programs import check_shapes, group_runners, is_program
-from sparray.stored import dense_operand
 
 __all__ = ["Precompiled", "precompile"]
 

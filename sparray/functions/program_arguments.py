@@ -10,13 +10,13 @@ from sparray.compiler.index_notation.program import Program
 from sparray.compiler.index_notation.semiring import as_semiring
 from sparray.dispatch import Given
 from sparray.errors import ExpressionError, ScheduleError
-from sparray.expression import mask_kind
+from sparray.evaluation.expression import mask_kind
+from sparray.evaluation.program_steps import ProgramOptions, check_options
+from sparray.evaluation.programs import check_names, output_formats, parsed_program
+from sparray.evaluation.readings import over_semiring
 from sparray.formats.format import Format
 from sparray.functions.einsum import as_mask, as_operand
 from sparray.functions.schedule import as_schedule
-from sparray.program_steps import ProgramOptions, check_options
-from sparray.programs import check_names, output_formats, parsed_program
-from sparray.readings import over_semiring
 
 __all__ = ["StatedProgram", "program_options", "stated_program"]
 

@@ -9,6 +9,7 @@ import numpy.typing as npt
 from sparray.compiler.loop_ir.dtypes import widened
 from sparray.compiler.lower.sort import SortSpec
 from sparray.convert.entries import cast_values, convert_format, from_coords
+from sparray.evaluation.sorting import sort_entries
 from sparray.formats.coordinates import (
     Duplicates,
     as_coordinates,
@@ -16,7 +17,6 @@ from sparray.formats.coordinates import (
 )
 from sparray.formats.format import Format
 from sparray.formats.named import as_format, named_format
-from sparray.sorting import sort_entries
 from sparray.sparse_array import SparseArray
 
 __all__ = [

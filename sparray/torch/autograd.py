@@ -26,11 +26,11 @@ from sparray.errors import (
     InternalError,
     UnsupportedError,
 )
-from sparray.expression import Expression, assignment_expression
+from sparray.evaluation.expression import Expression, assignment_expression
+from sparray.evaluation.stored import Operand, Stored
 from sparray.formats.format import Format
 from sparray.formats.named import named_format
 from sparray.sparse_array import SparseArray
-from sparray.stored import Operand, Stored
 from sparray.torch.gradients import Ones, Other, Source, gradient_of
 from sparray.torch.layouts import WORTH_REORDERING, as_laid_out, layouts_of
 from sparray.torch.pattern import Pattern, as_numpy

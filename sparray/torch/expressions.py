@@ -6,11 +6,11 @@ from functools import lru_cache
 import torch
 
 from sparray.errors import ExpressionError
-from sparray.expression import Expression, assignment_expression
+from sparray.evaluation.expression import Expression, assignment_expression
+from sparray.evaluation.programs import is_program
 from sparray.formats.format import Format
 from sparray.formats.named import as_format
 from sparray.functions.einsum import operands_by_name
-from sparray.programs import is_program
 from sparray.torch.operators.operands import compute as compute_expression
 from sparray.torch.tensor import SparseTensor
 

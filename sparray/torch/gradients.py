@@ -10,7 +10,7 @@ from sparray.compiler.index_notation.printer import print_assignment
 from sparray.compiler.index_notation.traversal import accesses, substitute
 from sparray.compiler.selection import Selection, selections
 from sparray.errors import InternalError
-from sparray.expression import Expression, assignment_expression
+from sparray.evaluation.expression import Expression, assignment_expression
 
 __all__ = ["Gradient", "Ones", "Other", "Source", "gradient_of"]
 

@@ -12,11 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from sparray.dispatch import Given
-from sparray.expression import Expression
+from sparray.evaluation.expression import Expression
+from sparray.evaluation.stored import Stored
 from sparray.formats.dense import Dense
 from sparray.formats.format import Format
 from sparray.formats.named import named_format
-from sparray.stored import Stored
 
 __all__ = ["WORTH_REORDERING", "Layouts", "as_laid_out", "layouts_of"]
 

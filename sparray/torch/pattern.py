@@ -11,11 +11,11 @@ from sparray._kernels.address import address
 from sparray.convert import convert_format
 from sparray.convert.torch_memory import as_ndarray, as_strided_tensor
 from sparray.errors import FormatError, InvalidBufferError
+from sparray.evaluation.stored import operand_key
 from sparray.formats.format import Format
 from sparray.formats.named import format_text
 from sparray.formats.packing import LevelBuffers
 from sparray.sparse_array import SparseArray
-from sparray.stored import operand_key
 
 __all__ = ["Pattern", "as_numpy", "as_tensor_of"]
 

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from sparray.evaluation.program_steps import ProgramOptions
+from sparray.evaluation.programs import evaluate_program
 from sparray.formats.format import Format
 from sparray.formats.named import as_format
 from sparray.functions.einsum import Operand
 from sparray.functions.explained_program import explain_program
 from sparray.functions.explanation import Explanation
-from sparray.program_steps import ProgramOptions
-from sparray.programs import evaluate_program
 from sparray.results import wrap_result
 from sparray.sparse_array import SparseArray
 from sparray.tracing.build import Built, build

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from sparray.compiler.index_notation.nodes import Access, Apply, Expr, Reduce
-from sparray.stored import Operand
+from sparray.evaluation.stored import Operand
 
 __all__ = ["Computed", "Source", "Tensor", "View", "Writer", "ordered"]
 

@@ -11,7 +11,7 @@ from sparray.compiler.hand_schedule import parse_schedule
 from sparray.compiler.index_notation.printer import print_assignment
 from sparray.compiler.pipeline import compile_problem
 from sparray.compiler.problem import Problem, TensorSpec
-from sparray.expression import assignment_expression
+from sparray.evaluation.expression import assignment_expression
 from sparray.formats.named import as_format
 
 KERNELS = {

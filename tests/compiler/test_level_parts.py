@@ -7,7 +7,7 @@ from oracle_problems import arranged_array
 
 import sparray as sp
 from sparray.compiler import names
-from sparray.expression import assignment_expression
+from sparray.evaluation.expression import assignment_expression
 from sparray.formats import as_format
 
 FORMATS = (

@@ -10,7 +10,7 @@ import pytest
 import sparray as sp
 from sparray.compiler.index_notation.printer import print_assignment
 from sparray.errors import ShapeError, SparrayError
-from sparray.expression import assignment_expression
+from sparray.evaluation.expression import assignment_expression
 
 # Many kernels are compiled.
 pytestmark = pytest.mark.slow

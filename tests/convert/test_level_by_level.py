@@ -5,12 +5,13 @@ import pytest
 from oracle_check import Question, check_stages, interpreted
 
 import sparray as sp
-from sparray import dispatch, planning
+from sparray import dispatch
 from sparray.compiler.schedule.assemble import Assembly
 from sparray.compiler.scheduler.steps import KernelStep, PackStep
 from sparray.convert import compiled
 from sparray.convert.compiled import _copy
 from sparray.errors import PatternError
+from sparray.evaluation import planning
 from sparray.formats import Format, as_format
 from sparray.formats.packing import narrowest_index_dtype, pack_coordinates
 

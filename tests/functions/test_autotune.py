@@ -88,7 +88,7 @@ def test_a_way_that_is_none_is_ignored(A, monkeypatch):
     let_win(monkeypatch, 1)
     sp.autotune("ij,j->i", A, X, candidates=2)
     entry = tuned.TunedEntry("by magic", {})
-    monkeypatch.setattr("sparray.planning.recall", lambda *_: entry)
+    monkeypatch.setattr("sparray.evaluation.planning.recall", lambda *_: entry)
     np.testing.assert_array_equal(sp.einsum("ij,j->i", A, X), A.todense() @ X)
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import sparray as sp
-from sparray import dispatch, execution
+from sparray import dispatch
 from sparray.errors import (
     CoordinateError,
     ExpressionError,
@@ -12,6 +12,7 @@ from sparray.errors import (
     ScheduleError,
     ShapeError,
 )
+from sparray.evaluation import execution
 
 
 @pytest.fixture(autouse=True)

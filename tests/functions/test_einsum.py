@@ -93,7 +93,7 @@ def test_a_compiled_kernel_shows_what_it_came_from():
 
 
 def test_explain_computes_nothing(monkeypatch):
-    monkeypatch.setattr("sparray.execution.load_kernel", None)
+    monkeypatch.setattr("sparray.evaluation.execution.load_kernel", None)
     text = sp.explain("ij,jk->ik", A, A.T)
     assert "out[i,j] = sum(k, A[i,k] * B[k,j])" in text
     assert "loop order" in text

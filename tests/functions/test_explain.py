@@ -122,7 +122,7 @@ def recorded_keys(monkeypatch):
     """Return the list that gets the key of each kernel that is run."""
     keys = []
     monkeypatch.setattr(
-        "sparray.execution.load_kernel", lambda key, make: keys.append(key)
+        "sparray.evaluation.execution.load_kernel", lambda key, make: keys.append(key)
     )
     return keys
 

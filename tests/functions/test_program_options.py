@@ -5,13 +5,13 @@ import pytest
 from oracle_check import interpreted
 
 import sparray as sp
-from sparray import programs
 from sparray.errors import (
     ExpressionError,
     ScheduleError,
     ShapeError,
     UnsupportedError,
 )
+from sparray.evaluation import programs
 from sparray.functions import autotune, precompile
 from sparray.functions.program_arguments import stated_program
 

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sparray as sp
-from sparray import list_kernels
 from sparray.errors import CoordinateError, ShapeError
+from sparray.evaluation import list_kernels
 from sparray.io import entries
 from sparray.io.entries import Entries, array_of_entries, checked_entries, mirror
 

@@ -10,10 +10,14 @@ from semiring_problems import SemiringQuestion, _array, semiring_question
 
 from sparray.compiler.index_notation.nodes import Assignment
 from sparray.compiler.index_notation.semiring import as_semiring
-from sparray.expression import Expression, assignment_expression, einsum_expression
+from sparray.evaluation.expression import (
+    Expression,
+    assignment_expression,
+    einsum_expression,
+)
+from sparray.evaluation.planning import operand_specs, stated_assignment
+from sparray.evaluation.stored import dense_operand
 from sparray.functions.einsum import with_mask
-from sparray.planning import operand_specs, stated_assignment
-from sparray.stored import dense_operand
 
 __all__ = ["MaskedQuestion", "masked_question"]
 

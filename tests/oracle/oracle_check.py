@@ -13,7 +13,7 @@ from unittest import mock
 import numpy as np
 from oracle_reference import reference_answer
 
-from sparray import dispatch, execution, planning
+from sparray import dispatch
 from sparray.compiler import names
 from sparray.compiler.absence import Absence, fill_of
 from sparray.compiler.cin.interpreter import run as run_cin
@@ -34,13 +34,18 @@ from sparray.compiler.scheduler.statistics import assumed_statistics
 from sparray.compiler.scheduler.steps import KernelStep
 from sparray.compiler.scheduler.ways import Way
 from sparray.errors import DTypeError, SparrayError, UnsupportedError
-from sparray.execution import PlanRunner
-from sparray.expression import Expression, assignment_expression, einsum_expression
+from sparray.evaluation import execution, planning
+from sparray.evaluation.execution import PlanRunner
+from sparray.evaluation.expression import (
+    Expression,
+    assignment_expression,
+    einsum_expression,
+)
+from sparray.evaluation.reforming import take_step
+from sparray.evaluation.stored import Stored, dense_operand
 from sparray.formats import Format
 from sparray.formats.packing import check_buffers, unpack_coordinates
-from sparray.reforming import take_step
 from sparray.sparse_array import SparseArray
-from sparray.stored import Stored, dense_operand
 
 __all__ = [
     "Question",

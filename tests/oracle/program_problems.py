@@ -11,13 +11,13 @@ from unittest import mock
 import numpy as np
 from oracle_check import densify, interpreted, same
 
-from sparray import programs
 from sparray.compiler.cin.interpreter import run as run_cin
 from sparray.compiler.index_notation.interpreter import evaluate
 from sparray.compiler.index_notation.program import Program
 from sparray.compiler.index_notation.program_text import parse_program
 from sparray.convert import array, from_buffers
 from sparray.errors import DTypeError
+from sparray.evaluation import programs
 from sparray.formats.named import named_format
 
 __all__ = ["RandomProgram", "check_program", "random_program"]

@@ -15,7 +15,7 @@ from sparray.compiler.schedule.parallelize import CHUNKS
 from sparray.compiler.scheduler.steps import KernelStep
 from sparray.convert import array
 from sparray.errors import DTypeError, ScheduleError, UnsupportedError
-from sparray.expression import assignment_expression
+from sparray.evaluation.expression import assignment_expression
 
 __all__ = ["random_product", "scheduled"]
 

@@ -1,7 +1,7 @@
 """Random problems over semirings: of every pair of operators, and of a user's own.
 
 A seed names a problem. What operands do not store is the semiring's zero, as
-`sparray.readings` has it, or any other number.
+`sparray.evaluation.readings` has it, or any other number.
 """
 
 from dataclasses import dataclass
@@ -20,8 +20,12 @@ from oracle_problems import (
 
 from sparray.compiler.index_notation.monoid import Monoid
 from sparray.compiler.index_notation.semiring import Semiring, as_semiring
-from sparray.expression import Expression, assignment_expression, einsum_expression
-from sparray.readings import read_operands
+from sparray.evaluation.expression import (
+    Expression,
+    assignment_expression,
+    einsum_expression,
+)
+from sparray.evaluation.readings import read_operands
 from sparray.sparse_array import SparseArray
 
 __all__ = ["SEMIRINGS", "SemiringQuestion", "semiring_question"]

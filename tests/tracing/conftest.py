@@ -7,5 +7,7 @@ import pytest
 def interpreted(monkeypatch):
     """Answer without compiling; the kernels' text is the same."""
     monkeypatch.setattr("sparray.dispatch._calls", {})
-    monkeypatch.setattr("sparray.programs._known", {})
-    monkeypatch.setattr("sparray.execution.load_kernel", lambda key, make: None)
+    monkeypatch.setattr("sparray.evaluation.programs._known", {})
+    monkeypatch.setattr(
+        "sparray.evaluation.execution.load_kernel", lambda key, make: None
+    )

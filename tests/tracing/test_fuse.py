@@ -20,7 +20,7 @@ U, V = RNG.random((N, 2)), RNG.random((2, N))
 @pytest.fixture
 def made(monkeypatch):
     """Return the list that gets the size of each array that is computed."""
-    from sparray.execution import PlanRunner, Runner
+    from sparray.evaluation.execution import PlanRunner, Runner
 
     sizes = []
     for owner in (Runner, PlanRunner):
@@ -344,7 +344,7 @@ def test_nested_arguments_and_results():
 def test_another_number_needs_no_other_kernel(monkeypatch):
     keys = set()
     monkeypatch.setattr(
-        "sparray.execution.load_kernel", lambda key, make: keys.add(key)
+        "sparray.evaluation.execution.load_kernel", lambda key, make: keys.add(key)
     )
     fused = sp.fuse(lambda x, rate: x * rate + 7)
     for rate in (0.1, 0.2, 0.3):

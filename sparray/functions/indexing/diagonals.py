@@ -12,7 +12,7 @@ from sparray.convert import array as as_array
 from sparray.convert import default_format, from_coords
 from sparray.dispatch import try_compiled
 from sparray.errors import DTypeError, PatternError, ShapeError, UnsupportedError
-from sparray.expression import assignment_expression
+from sparray.evaluation.expression import assignment_expression
 from sparray.formats.coordinates import as_shape
 from sparray.formats.format import Format
 from sparray.formats.packing import pack_coordinates

@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sparray.convert import from_dense
+from sparray.evaluation.stored import Operand
 from sparray.formats.format import Format
 from sparray.formats.packing import pack_coordinates
 from sparray.functions.indexing.leading import cut_leading
@@ -17,7 +18,6 @@ from sparray.functions.indexing.selectors import Every, Pick, Selector, Window
 from sparray.functions.indexing.walk import is_walkable, taken_entries
 from sparray.functions.indexing.windows import compiled_window
 from sparray.sparse_array import SparseArray
-from sparray.stored import Operand
 
 __all__ = ["getitem", "selected"]
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sparray.evaluation.stored import Operand, Stored, index_dtype
 from sparray.formats.compressed import Compressed
 from sparray.formats.format import Format
 from sparray.formats.level import IntArray, Level
@@ -21,7 +22,6 @@ from sparray.functions.indexing.walk import (
     is_walkable,
     ranges,
 )
-from sparray.stored import Operand, Stored, index_dtype
 
 __all__ = ["cut_leading"]
 

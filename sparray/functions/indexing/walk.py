@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sparray.evaluation.stored import Operand
 from sparray.formats.coordinates import combine_duplicates, differs
 from sparray.formats.format import Format
 from sparray.formats.level import IntArray, Level, Searchable
 from sparray.formats.packing import unpack_coordinates
 from sparray.functions.indexing.selectors import Selector
-from sparray.stored import Operand
 
 __all__ = ["is_array_of_positions", "is_walkable", "ranges", "taken_entries"]
 

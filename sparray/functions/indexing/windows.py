@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from sparray.compiler.index_notation.canonical import index_name
 from sparray.dispatch import try_compiled
 from sparray.errors import DTypeError, PatternError, UnsupportedError
-from sparray.expression import assignment_expression
+from sparray.evaluation.expression import assignment_expression
+from sparray.evaluation.stored import Operand, Stored
 from sparray.formats.format import Format
 from sparray.functions.indexing.selectors import Every, Selector, Window
-from sparray.stored import Operand, Stored
 
 __all__ = ["compiled_window"]
 

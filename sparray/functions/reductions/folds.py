@@ -11,7 +11,7 @@ from sparray.array_protocols import dense_view
 from sparray.compiler.loop_ir.dtypes import is_half, widened
 from sparray.dispatch import try_compiled
 from sparray.errors import DTypeError, PatternError, ShapeError, UnsupportedError
-from sparray.expression import assignment_expression
+from sparray.evaluation.expression import assignment_expression
 from sparray.formats.named import named_format
 from sparray.functions.creation import asarray
 from sparray.functions.indexing.axes import checked_axes

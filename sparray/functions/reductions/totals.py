@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from sparray.compiler.loop_ir.dtypes import is_half
 from sparray.dispatch import evaluate_expression
-from sparray.expression import assignment_expression
+from sparray.evaluation.expression import assignment_expression
 from sparray.formats.coordinates import as_dtype
 from sparray.functions.creation import asarray
 from sparray.functions.reductions.folds import FOLDS, by_segments, fold, reduced_axes

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from sparray.errors import DeviceError, UnsupportedError
-from sparray.expression import Expression, assignment_expression
+from sparray.evaluation.expression import Expression, assignment_expression
 from sparray.formats.format import Format
 from sparray.formats.named import as_format, named_format
 from sparray.torch.autograd import check_operand

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from sparray.errors import ShapeError
-from sparray.expression import Expression, assignment_expression
+from sparray.evaluation.expression import Expression, assignment_expression
 from sparray.torch.operators.operands import compute
 from sparray.torch.operators.pointwise import on_values
 from sparray.torch.table import implements

@@ -7,7 +7,7 @@ import torch
 
 from sparray.convert import default_format
 from sparray.errors import DTypeError, ShapeError, UnsupportedError
-from sparray.expression import Expression
+from sparray.evaluation.expression import Expression
 from sparray.formats.compressed import Compressed
 from sparray.formats.dense import Dense
 from sparray.formats.format import Format

@@ -8,7 +8,11 @@ import torch
 from torch import Tensor
 
 from sparray.errors import ShapeError
-from sparray.expression import Expression, assignment_expression, einsum_expression
+from sparray.evaluation.expression import (
+    Expression,
+    assignment_expression,
+    einsum_expression,
+)
 from sparray.torch.operators.operands import compute, one_dtype
 from sparray.torch.table import implements
 from sparray.torch.tensor import SparseTensor

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from sparray.errors import ShapeError
-from sparray.expression import Expression, assignment_expression
+from sparray.evaluation.expression import Expression, assignment_expression
 from sparray.torch.operators.operands import compute, dimension
 from sparray.torch.table import implements
 from sparray.torch.tensor import SparseTensor

@@ -7,7 +7,7 @@ from oracle_check import Question, check_stages, interpreted, plan_of
 import sparray as sp
 from sparray.compiler.schedule.assemble import Assembly
 from sparray.compiler.scheduler.steps import SortStep
-from sparray.execution import PlanRunner
+from sparray.evaluation.execution import PlanRunner
 from sparray.formats import as_format
 
 SHAPES = ((9, 11), (8, 12), (1, 5), (13, 1), (0, 4), (3, 0))

@@ -9,7 +9,7 @@ from oracle_check import counted, interpreted
 import sparray as sp
 from sparray import dispatch
 from sparray.dispatch import evaluate_expression
-from sparray.expression import assignment_expression
+from sparray.evaluation.expression import assignment_expression
 
 
 def iterations(text, *operands):

@@ -7,10 +7,10 @@ import sparray as sp
 from sparray.compiler.pipeline import compile_problem
 from sparray.compiler.problem import Problem, TensorSpec
 from sparray.errors import ScheduleError
-from sparray.expression import assignment_expression, einsum_expression
+from sparray.evaluation.expression import assignment_expression, einsum_expression
+from sparray.evaluation.planning import operands_plan
 from sparray.formats import Format, named_format
 from sparray.functions.schedule import as_schedule
-from sparray.planning import operands_plan
 
 PRODUCT = "C[row,col] = A[row,mid] * B[mid,col]"
 BLOCKS = Format.parse(

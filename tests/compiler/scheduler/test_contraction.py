@@ -7,7 +7,7 @@ from oracle_check import Question, check_stages
 import sparray as sp
 from sparray.compiler.scheduler.contraction import occupied
 from sparray.compiler.scheduler.steps import KernelStep
-from sparray.planning import operands_plan
+from sparray.evaluation.planning import operands_plan
 
 
 def sparse(shape, per_row, format="csr", seed=0):

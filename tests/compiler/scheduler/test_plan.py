@@ -12,9 +12,9 @@ from sparray.compiler.pipeline import compile_problem
 from sparray.compiler.schedule.assemble import Assembly
 from sparray.compiler.scheduler.steps import KernelStep, PackStep, SortStep
 from sparray.compiler.scheduler.temporaries import can_assemble, reordered, slotted_leaf
-from sparray.expression import assignment_expression, einsum_expression
+from sparray.evaluation.expression import assignment_expression, einsum_expression
+from sparray.evaluation.planning import operands_plan
 from sparray.formats import Format, as_format, named_format
-from sparray.planning import operands_plan
 
 N = 2000
 DENSE = np.ones((N, 40))
@@ -101,7 +101,9 @@ def test_rows_are_prefetched_where_they_are_far(columns, far):
 
 
 def test_kernels_that_cannot_be_compiled_are_those_of_the_usual_settings(monkeypatch):
-    monkeypatch.setattr("sparray.planning.can_load", lambda keys: not list(keys))
+    monkeypatch.setattr(
+        "sparray.evaluation.planning.can_load", lambda keys: not list(keys)
+    )
     (schedule,) = schedules("ij,j->i", entries(per_row=4), VECTOR)
     kernel = sp.compile("y[i] = A[i,j] * x[j]", A="csr", dtype="float64")
     assert schedule == kernel.schedule

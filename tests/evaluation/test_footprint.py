@@ -4,15 +4,16 @@ import numpy as np
 import pytest
 
 import sparray as sp
-from sparray import dispatch, execution, programs
+from sparray import dispatch
 from sparray.compiler.problem import TensorSpec
 from sparray.compiler.scheduler.steps import SortStep
 from sparray.errors import KernelMemoryError, ScheduleError
-from sparray.expression import einsum_expression
-from sparray.footprint import least_bytes
+from sparray.evaluation import execution, programs
+from sparray.evaluation.expression import einsum_expression
+from sparray.evaluation.footprint import least_bytes
+from sparray.evaluation.planning import operands_plan
+from sparray.evaluation.programs import group_runners, parsed_program
 from sparray.formats.named import as_format
-from sparray.planning import operands_plan
-from sparray.programs import group_runners, parsed_program
 
 N = 3000
 

@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from sparray.compiler.scheduler.statistics import bucket
+from sparray.evaluation.stored import Operand
 from sparray.formats.level import Level, Per
 from sparray.formats.unevenness import FEW_ENTRIES
-from sparray.stored import Operand
 
 __all__ = ["coordinate_counts", "overlap_factors", "position_counts"]
 

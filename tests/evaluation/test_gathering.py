@@ -8,13 +8,13 @@ import pytest
 from oracle_check import Question, check_stages, ways_of
 
 import sparray as sp
-from sparray import gathering, list_kernels, planning
 from sparray.compiler.lower.gather import GatherSpec
 from sparray.compiler.scheduler.merging import gather_cost, sort_cost
 from sparray.compiler.scheduler.options import options
 from sparray.compiler.scheduler.steps import GatherStep, SortStep
 from sparray.convert import compiled
-from sparray.expression import einsum_expression
+from sparray.evaluation import gathering, list_kernels, planning
+from sparray.evaluation.expression import einsum_expression
 from sparray.formats import Format, as_format
 from sparray.formats.repetition import distinct_coordinates, repetition
 

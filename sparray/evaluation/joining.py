@@ -25,7 +25,8 @@ from sparray.compiler.index_notation.traversal import (
 )
 from sparray.compiler.loop_ir.operators import operator
 from sparray.compiler.problem import TensorSpec, absence_of
-from sparray.expression import Expression
+from sparray.evaluation.expression import Expression
+from sparray.evaluation.stored import Operand, Stored
 from sparray.formats.coordinates import (
     combine_duplicates,
     equal_neighbours,
@@ -34,9 +35,8 @@ from sparray.formats.coordinates import (
 from sparray.formats.format import Format
 from sparray.formats.named import named_format
 from sparray.formats.packing import pack_coordinates, unpack_coordinates
-from sparray.stored import Operand, Stored
 
-__all__ = ["Fusion", "fuse_indices"]
+__all__ = ["Joining", "join_indices"]
 
 _MOST_MERGED = 8
 """Indices along which sparse operands meet up to which a kernel has a loop for each: it
@@ -49,7 +49,7 @@ Groups = dict[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class Fusion:
+class Joining:
     """An expression with one index in place of each group of them.
 
     Attributes
@@ -146,9 +146,9 @@ class Fusion:
         return any(index in self.groups for index in access.indices)
 
 
-def fuse_indices(
+def join_indices(
     expression: Expression, specs: Mapping[str, TensorSpec], *, at_once: bool = False
-) -> Fusion | None:
+) -> Joining | None:
     """Return an expression of fewer indices, where there are too many to compile.
 
     Parameters
@@ -162,7 +162,7 @@ def fuse_indices(
 
     Returns
     -------
-    Fusion or None
+    Joining or None
         None where a kernel has a loop for each index, or no two of them can be one.
     """
     value = expression.assignment.value
@@ -188,7 +188,7 @@ def fuse_indices(
     tensors = tuple(access.tensor for access in found)
     operands = tuple((name, number) for number, name in enumerate(tensors))
     made = Expression(expression.text, fused, tensors, operands)
-    return Fusion(made, found, target.indices, groups)
+    return Joining(made, found, target.indices, groups)
 
 
 def _groups(

@@ -24,17 +24,17 @@ from sparray.compiler.scheduler.output_format import infer_format
 from sparray.compiler.scheduler.plan import plan_ways
 from sparray.compiler.scheduler.statistics import Statistics, bucket
 from sparray.compiler.scheduler.ways import Way
-from sparray.entry_counts import overlap_factors, position_counts
 from sparray.errors import (
     DTypeError,
     ExpressionError,
     SparrayError,
 )
-from sparray.expression import Expression
+from sparray.evaluation.entry_counts import overlap_factors, position_counts
+from sparray.evaluation.expression import Expression
+from sparray.evaluation.stored import Operand, count_class, dense_operand, index_dtype
 from sparray.formats.format import Format
 from sparray.formats.repetition import distinct_coordinates
 from sparray.formats.unevenness import unevenness
-from sparray.stored import Operand, count_class, dense_operand, index_dtype
 
 __all__ = [
     "Described",

@@ -9,7 +9,7 @@ from sparray.compiler.index_notation.interpreter import Evaluator
 from sparray.compiler.index_notation.nodes import Access, Expr
 from sparray.compiler.loop_ir.dtypes import numpy_dtype
 from sparray.compiler.problem import Problem
-from sparray.stored import Operand
+from sparray.evaluation.stored import Operand
 
 __all__ = ["Filler"]
 

@@ -15,9 +15,9 @@ from sparray.compiler import names
 from sparray.compiler.lower.sort import MOST_DIGIT_BITS, SortSpec
 from sparray.compiler.problem import TensorSpec
 from sparray.compiler.scheduler.steps import SortStep
+from sparray.evaluation.list_kernels import ListKernel
+from sparray.evaluation.stored import Operand, Stored
 from sparray.formats.coordinates import sort_order
-from sparray.list_kernels import ListKernel
-from sparray.stored import Operand, Stored
 
 __all__ = ["SortCall", "sort_entries", "sort_list"]
 

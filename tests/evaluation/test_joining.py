@@ -10,10 +10,11 @@ from oracle_check import check_dispatch, interpreted, refusal
 from oracle_problems import random_question
 
 import sparray as sp
-from sparray import dispatch, fusion
+from sparray import dispatch
 from sparray.compiler.problem import TensorSpec
 from sparray.errors import KernelMemoryError
-from sparray.expression import assignment_expression
+from sparray.evaluation import joining
+from sparray.evaluation.expression import assignment_expression
 from sparray.formats import Compressed, Format, Hashed, Singleton, named_format
 
 NDIM = 64
@@ -141,8 +142,8 @@ def test_what_is_fused():
             n: TensorSpec(given[expression.tensors[k]], "float64")
             for n, k in expression.operands
         }
-        with mock.patch.object(fusion, "_MOST_MERGED", 0):
-            found = fusion.fuse_indices(expression, specs)
+        with mock.patch.object(joining, "_MOST_MERGED", 0):
+            found = joining.join_indices(expression, specs)
         return None if found is None else list(found.groups.values())
 
     text = "C[i,j,k] = A[i,j,k] + B[i,j,k]"
@@ -162,8 +163,8 @@ def test_what_is_fused():
 def test_random_problems_with_as_few_indices_as_possible(seed):
     with (
         interpreted(),
-        mock.patch.object(fusion, "_MOST_MERGED", 0),
-        mock.patch.object(fusion, "_MOST_LOOPS", 0),
+        mock.patch.object(joining, "_MOST_MERGED", 0),
+        mock.patch.object(joining, "_MOST_LOOPS", 0),
         mock.patch.object(dispatch, "_FEW_INDICES", 0),
     ):
         refusal(random_question(seed), check_dispatch)

@@ -10,10 +10,10 @@ from sparray._kernels.memory import zeros
 from sparray.compiler import names
 from sparray.compiler.problem import TensorSpec
 from sparray.errors import InternalError, KernelMemoryError
+from sparray.evaluation.stored import IndexWidthError
 from sparray.formats.allotted import Allottable, MarkArranging, PlaceInsertable
 from sparray.formats.level import IntArray, Preparable, Prepared
 from sparray.formats.packing import LevelBuffers
-from sparray.stored import IndexWidthError
 
 __all__ = ["Allotting"]
 

@@ -5,7 +5,7 @@ import pytest
 from oracle_check import interpreted
 
 import sparray as sp
-from sparray import programs
+from sparray.evaluation import programs
 
 RNG = np.random.default_rng(0)
 A = np.where(RNG.random((6, 7)) < 0.5, RNG.random((6, 7)), 0)

@@ -6,13 +6,14 @@ from unittest import mock
 import numpy as np
 import pytest
 
-from sparray import from_coords, list_kernels, sorting
+from sparray import from_coords
 from sparray.compiler.lower.sort import SortSpec
 from sparray.compiler.problem import TensorSpec
 from sparray.compiler.scheduler.steps import SortStep
 from sparray.convert import compiled
+from sparray.evaluation import list_kernels, sorting
+from sparray.evaluation.stored import Stored
 from sparray.formats import Compressed, Format
-from sparray.stored import Stored
 
 EXTENTS = (1, 7, 3000, 2**31 - 1)
 

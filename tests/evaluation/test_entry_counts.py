@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import sparray as sp
-from sparray.entry_counts import coordinate_counts, overlap_factors
+from sparray.evaluation.entry_counts import coordinate_counts, overlap_factors
 
 N = 600
 
@@ -46,7 +46,7 @@ def test_blocks_and_far_too_long_dimensions_are_not_counted():
 
 
 def test_of_many_positions_some_stand_for_all(monkeypatch, hubs):
-    monkeypatch.setattr("sparray.entry_counts._SAMPLED", 2**12)
+    monkeypatch.setattr("sparray.evaluation.entry_counts._SAMPLED", 2**12)
     array = sp.from_coords(hubs, np.ones(hubs.shape[1]), (N,) * 3, "csf")
     exact = np.bincount(hubs[2], minlength=N)
     found = coordinate_counts(array, 2)

@@ -5,9 +5,9 @@ import pytest
 from oracle_check import interpreted
 
 import sparray as sp
-from sparray import programs
 from sparray.errors import ExpressionError, ShapeError
-from sparray.stored import dense_operand
+from sparray.evaluation import programs
+from sparray.evaluation.stored import dense_operand
 
 CHAIN = "T[i,k] = A[i,j] * B[j,k]; C[i,l] = T[i,k] * D[k,l]"
 

@@ -1,11 +1,11 @@
 """The steps of a plan between its kernels: an array in another form."""
 
 from sparray.compiler.scheduler.steps import CutStep, GatherStep, PackStep, SortStep
+from sparray.evaluation.gathering import gather_list
+from sparray.evaluation.sorting import sort_list
+from sparray.evaluation.stored import Operand, Stored
 from sparray.formats.packing import pack_coordinates, unpack_coordinates
 from sparray.formats.slices import cut_slices
-from sparray.gathering import gather_list
-from sparray.sorting import sort_list
-from sparray.stored import Operand, Stored
 
 __all__ = ["take_step"]
 

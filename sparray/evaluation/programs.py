@@ -15,22 +15,22 @@ import numpy as np
 
 from sparray.dispatch import Given, evaluate_expression, given_key
 from sparray.errors import ExpressionError
-from sparray.formats.format import Format
-from sparray.formats.named import as_format
-from sparray.program_steps import (
+from sparray.evaluation.program_steps import (
     ProgramOptions,
     check_options,
     program_steps,
 )
-from sparray.stored import Operand, Stored, dense_operand
+from sparray.evaluation.stored import Operand, Stored, dense_operand
+from sparray.formats.format import Format
+from sparray.formats.named import as_format
 
 if TYPE_CHECKING:
     from sparray.compiler.index_notation.program import Program
     from sparray.compiler.pipeline import KernelSpec
     from sparray.compiler.problem import TensorSpec
-    from sparray.execution import Runner
-    from sparray.planning import Described
-    from sparray.program_plan import Group
+    from sparray.evaluation.execution import Runner
+    from sparray.evaluation.planning import Described
+    from sparray.evaluation.program_plan import Group
 
 __all__ = [
     "GroupRunner",
@@ -182,7 +182,7 @@ def describe_operands(
     names: Collection[str], operands: Mapping[str, Given]
 ) -> "dict[str, Described]":
     """Return what a plan needs to know of a program's operands."""
-    from sparray.planning import describe
+    from sparray.evaluation.planning import describe
 
     return {name: describe(_operand(operands[name])) for name in names}
 
@@ -217,7 +217,7 @@ def group_runners(
     key = (program, options, tuple(formats.items()), tuple(shared.items()), *keys)
     found = _known.get(key)
     if found is None:
-        from sparray.program_plan import plan_program
+        from sparray.evaluation.program_plan import plan_program
 
         check_options(program, options)
         steps = program_steps(program, tuple(formats), options)
@@ -337,7 +337,7 @@ class _JoinedKernel:
     @cached_property
     def runner(self) -> "Runner":
         """What runs the kernel, compiled when it is first asked for."""
-        from sparray.execution import Runner
+        from sparray.evaluation.execution import Runner
 
         return Runner(self.spec)
 
@@ -360,7 +360,7 @@ class _JoinedKernel:
         """Tell whether what the kernel makes for such operands fits in memory."""
         if extents != self.fitting:
             if math.prod(max(1, extent) for extent in extents) > _SMALL:
-                from sparray.footprint import fits
+                from sparray.evaluation.footprint import fits
 
                 sizes = dict(zip(self.spec.index_order, extents, strict=True))
                 if not fits(self.spec.decision, sizes):
@@ -372,7 +372,7 @@ class _JoinedKernel:
         """Tell whether what was made before is what the kernel was planned for."""
         if not self.specs:
             return True
-        from sparray.planning import operand_spec
+        from sparray.evaluation.planning import operand_spec
 
         return all(operand_spec(given[n]) == spec for n, spec in self.specs.items())
 

@@ -16,7 +16,6 @@ from sparray._kernels.runtime import (
     num_threads,
 )
 from sparray._kernels.together import compiler_threads, run_together
-from sparray.allotting import Allotting
 from sparray.compiler import names
 from sparray.compiler.cin.nodes import Forall
 from sparray.compiler.lower.append import (
@@ -33,14 +32,15 @@ from sparray.compiler.scheduler.kept_entries import keeps_entries
 from sparray.compiler.scheduler.steps import GatherStep, KernelStep, SortStep, Step
 from sparray.compiler.scheduler.temporaries import slotted_leaf
 from sparray.errors import InternalError, KernelMemoryError
-from sparray.filler import Filler
+from sparray.evaluation.allotting import Allotting
+from sparray.evaluation.filler import Filler
+from sparray.evaluation.reforming import take_step
+from sparray.evaluation.stored import IndexWidthError, Operand, Stored, buffers
 from sparray.formats.packing import (
     LevelBuffers,
     prepare_levels,
 )
 from sparray.formats.slices import slice_lengths
-from sparray.reforming import take_step
-from sparray.stored import IndexWidthError, Operand, Stored, buffers
 
 __all__ = ["PlanRunner", "Runner"]
 

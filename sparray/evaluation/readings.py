@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from sparray.expression import Expression
-from sparray.stored import Operand, Stored
+from sparray.evaluation.expression import Expression
+from sparray.evaluation.stored import Operand, Stored
 
 if TYPE_CHECKING:
     from sparray.compiler.index_notation.semiring import Semiring

@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from sparray.errors import ExpressionError, ScheduleError
-from sparray.expression import Expression, assignment_expression
+from sparray.evaluation.expression import Expression, assignment_expression
 
 if TYPE_CHECKING:
     from sparray.compiler.hand_schedule import Schedule

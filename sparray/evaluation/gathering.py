@@ -11,9 +11,9 @@ from sparray.compiler import names
 from sparray.compiler.loop_ir.dtypes import numpy_dtype
 from sparray.compiler.lower.gather import REHASH, GatherSpec
 from sparray.compiler.scheduler.steps import GatherStep
+from sparray.evaluation.list_kernels import ListKernel
+from sparray.evaluation.stored import Operand, Stored
 from sparray.formats.coordinates import combine_duplicates
-from sparray.list_kernels import ListKernel
-from sparray.stored import Operand, Stored
 
 __all__ = ["GatherCall", "gather_list"]
 

@@ -14,13 +14,14 @@ from oracle_check import (
 )
 
 import sparray as sp
-from sparray import dispatch, execution
+from sparray import dispatch
 from sparray.compiler.lower.parallel import WORK_PER_THREAD
 from sparray.dispatch import evaluate, evaluate_expression
 from sparray.errors import KernelMemoryError
-from sparray.expression import assignment_expression, einsum_expression
+from sparray.evaluation import execution
+from sparray.evaluation.expression import assignment_expression, einsum_expression
+from sparray.evaluation.stored import Stored
 from sparray.formats import Format, named_format
-from sparray.stored import Stored
 
 
 @pytest.fixture

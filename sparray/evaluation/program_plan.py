@@ -21,9 +21,9 @@ from sparray.compiler.scheduler.statistics import Statistics, bucket
 from sparray.compiler.scheduler.steps import KernelStep
 from sparray.compiler.scheduler.temporaries import searched_operands
 from sparray.errors import UnsupportedError
+from sparray.evaluation.planning import Described, check_dtypes, described_plan
+from sparray.evaluation.program_steps import ProgramStep
 from sparray.formats.format import Format
-from sparray.planning import Described, check_dtypes, described_plan
-from sparray.program_steps import ProgramStep
 
 __all__ = ["Group", "plan_program"]
 

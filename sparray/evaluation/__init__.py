@@ -1,0 +1,1 @@
+"""Runs expressions: plans them, finds their kernels, and calls these on buffers."""
