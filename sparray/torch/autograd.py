@@ -5,7 +5,7 @@ compiler and evaluated by this same function, so that second derivatives need no
 more. The gradient of a sparse operand is computed at its stored coordinates only.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -69,12 +69,15 @@ class Evaluation:
         Of the result, if asked for.
     result : Pattern or None
         Of the result, once it is computed; None for a dense one.
+    anchored : tuple of int
+        Numbers of the sparse operands whose gradient is wanted densely as well.
     """
 
     expression: Expression
     patterns: Sequence[Pattern | None]
     format: Format | None
     result: Pattern | None = None
+    anchored: tuple[int, ...] = ()
 
     def run(self, tensors: Sequence[torch.Tensor]) -> torch.Tensor:
         """Compute the result's values, or the dense result."""
@@ -101,6 +104,26 @@ class Evaluation:
             )
         self.result = _pattern_of(stored, self.patterns)
         return as_strided_tensor(stored.values)
+
+    def shape(
+        self, number: int, tensors: Sequence[torch.Tensor]
+    ) -> tuple[int, ...] | torch.Size:
+        """Return the shape of an operand."""
+        pattern = self.patterns[number]
+        return tensors[number].shape if pattern is None else pattern.shape
+
+    def anchors(
+        self, sources: Sequence[Source], tensors: Sequence[torch.Tensor]
+    ) -> dict[int, torch.Tensor]:
+        """Return the anchors of what a gradient reads, for its own gradient."""
+        if not self.anchored:
+            return {}
+        count = len(self.patterns)
+        return {
+            n: tensors[count + self.anchored.index(source)]
+            for n, source in enumerate(sources)
+            if isinstance(source, int) and source in self.anchored
+        }
 
     def arrays(self, tensors: Sequence[torch.Tensor]) -> list[Operand | Any]:
         """Return the operands as arrays."""
@@ -157,6 +180,7 @@ def evaluate(
     tensors: Sequence[torch.Tensor],
     patterns: Sequence[Pattern | None],
     format: Format | None = None,
+    anchors: Mapping[int, torch.Tensor] | None = None,
 ) -> tuple[torch.Tensor, Pattern | None]:
     """Compute an expression; the result is part of the autograd graph.
 
@@ -170,6 +194,9 @@ def evaluate(
         Of each operand; None for a dense one.
     format : Format, optional
         Of the result; inferred by default.
+    anchors : mapping of int to torch.Tensor, optional
+        Zeros in place of what a sparse operand does not store, for some operands: their
+        gradient is the operand's dense one.
 
     Returns
     -------
@@ -180,7 +207,11 @@ def evaluate(
     """
     evaluation = Evaluation(expression, patterns, format)
     if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors):
-        made: torch.Tensor = _Evaluate.apply(evaluation, *tensors)  # type: ignore[no-untyped-call]
+        given = tensors
+        if anchors:
+            evaluation.anchored = tuple(anchors)
+            given = [*tensors, *anchors.values()]
+        made: torch.Tensor = _Evaluate.apply(evaluation, *given)  # type: ignore[no-untyped-call]
     else:
         made = evaluation.run(tensors)
     record = _record.get()
@@ -196,7 +227,7 @@ class _Evaluate(torch.autograd.Function):
     ) -> torch.Tensor:
         ctx.evaluation = evaluation
         ctx.save_for_backward(*tensors)
-        made = evaluation.run(tensors)
+        made = evaluation.run(tensors[: len(evaluation.patterns)])
         if not (made.is_floating_point() or made.is_complex()):
             ctx.mark_non_differentiable(made)
         return made
@@ -207,8 +238,17 @@ class _Evaluate(torch.autograd.Function):
         evaluation: Evaluation = ctx.evaluation
         tensors = ctx.saved_tensors
         needed = ctx.needs_input_grad[1:]
+        count = len(evaluation.patterns)
         grads = [
-            _gradient(evaluation, tensors, number, upstream) if needs else None
+            _gradient(
+                evaluation,
+                tensors,
+                number if number < count else evaluation.anchored[number - count],
+                upstream,
+                number >= count,
+            )
+            if needs
+            else None
             for number, needs in enumerate(needed)
         ]
         return None, *grads
@@ -219,23 +259,30 @@ def _gradient(
     tensors: Sequence[torch.Tensor],
     number: int,
     upstream: torch.Tensor,
+    densely: bool,
 ) -> torch.Tensor | None:
-    """Return the gradient of one operand: of its values, if it is sparse."""
-    wrt, pattern = tensors[number], evaluation.patterns[number]
+    """Return the gradient of one operand.
+
+    Of a sparse one it is that of its values, or that of every element.
+    """
+    pattern = None if densely else evaluation.patterns[number]
+    shape = evaluation.shape(number, tensors)
+    wrt = tensors[number]
     is_complex = any(tensor.is_complex() for tensor in (*tensors, upstream))
     derived = gradient_of(
         evaluation.expression, number, pattern is not None, is_complex
     )
     if derived is None:
-        return torch.zeros_like(wrt)
+        return wrt.new_zeros(shape) if densely else torch.zeros_like(wrt)
     given = [
         _source(source, evaluation, tensors, number, upstream)
         for source in derived.sources
     ]
     read = [tensor for tensor, _ in given]
     patterns = [pattern for _, pattern in given]
-    format = named_format("dense", wrt.ndim) if pattern is None else pattern.format
-    made, found = evaluate(derived.expression, read, patterns, format)
+    format = named_format("dense", len(shape)) if pattern is None else pattern.format
+    anchors = evaluation.anchors(derived.sources, tensors)
+    made, found = evaluate(derived.expression, read, patterns, format, anchors)
     if pattern is not None:
         made = _on_pattern(made, found, pattern)
     return made if wrt.is_complex() or not made.is_complex() else made.real
@@ -253,7 +300,7 @@ def _source(
     if isinstance(source, Selection):
         return _selected(source, evaluation, tensors)
     if isinstance(source, Ones):
-        extent = tensors[number].shape[source.axis]
+        extent = evaluation.shape(number, tensors)[source.axis]
         return torch.ones(extent, dtype=torch.bool), None
     if source is Other.UPSTREAM:
         return upstream, evaluation.result

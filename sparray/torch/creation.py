@@ -23,6 +23,7 @@ def tensor(
     format: str | Format | None = None,
     requires_grad: bool = False,
     dtype: torch.dtype | None = None,
+    grad_format: Any = None,
 ) -> SparseTensor:
     """Make a sparse tensor of any array, with values of its own.
 
@@ -38,6 +39,9 @@ def tensor(
         Whether the values' gradient is computed.
     dtype : torch.dtype, optional
         By default that of ``x``.
+    grad_format : str, Format, Sparsifier or Sparse, optional
+        In which format the gradient is: by default in the tensor's own pattern. See
+        `SparseTensor.grad_format`.
 
     Returns
     -------
@@ -68,7 +72,9 @@ def tensor(
         values = made.values().detach().clone()
     check_differentiable(values, requires_grad)
     values.requires_grad_(requires_grad)
-    return SparseTensor(made.pattern, values, made.fill_value)
+    tensor = SparseTensor(made.pattern, values, made.fill_value)
+    tensor.grad_format = grad_format if grad_format is not None else made._rule
+    return tensor
 
 
 def as_tensor(

@@ -3,9 +3,11 @@
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
+from sparray.torch.gradient_formats import attach
 from sparray.torch.pattern import Pattern
 from sparray.torch.tensor import SparseTensor, dense_of
 
@@ -14,11 +16,27 @@ __all__ = ["follow", "onto", "rechoose"]
 
 def onto(x: Tensor, pattern: Pattern) -> SparseTensor:
     """Return the entries of a tensor that a pattern stores; what it lacks is 0."""
-    if isinstance(x, SparseTensor) and x.pattern.same_as(pattern):
-        return x
+    if isinstance(x, SparseTensor):
+        if x.pattern.same_as(pattern):
+            return x
+        return SparseTensor(pattern, _shared(x, pattern))
     ones = torch.ones(pattern.n_values, dtype=x.dtype)
     made: SparseTensor = SparseTensor(pattern, ones) * dense_of(x)  # type: ignore[assignment]
     return made
+
+
+def _shared(x: SparseTensor, pattern: Pattern) -> Tensor:
+    """Return the values of a sparse tensor at the entries of a pattern.
+
+    Entries of both are numbered row by row and joined; nothing becomes dense.
+    """
+    (given, given_places), (numbers, places) = x.pattern.numbered(), pattern.numbered()
+    _, mine, theirs = np.intersect1d(
+        numbers, given, assume_unique=True, return_indices=True
+    )
+    made = x.values().new_zeros(pattern.n_values)
+    found = x.values()[torch.from_numpy(given_places[theirs])]
+    return made.index_put((torch.from_numpy(places[mine]),), found)
 
 
 def rechoose(parameter: SparseTensor, made: SparseTensor) -> None:
@@ -31,6 +49,8 @@ def rechoose(parameter: SparseTensor, made: SparseTensor) -> None:
     parameter._pattern = made.pattern
     parameter._stored = values
     parameter._fill = made.fill_value
+    parameter._anchor = None
+    attach(parameter)
 
 
 def follow(

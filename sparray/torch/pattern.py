@@ -160,6 +160,29 @@ class Pattern:
             return made, None
         return made, array.values - 1
 
+    def numbered(self) -> tuple[Places, Places]:
+        """Return entries in the order of rows: their numbers among all elements.
+
+        Returns
+        -------
+        numbers : int64[n]
+            Ascending: ``i * n_columns + j`` of a matrix. Torch counts the elements of
+            every tensor in int64.
+        places : int64[n]
+            Where their values are.
+
+        Notes
+        -----
+        O(n log n) in the stored entries; not kept.
+        """
+        given = self.array(np.arange(1, self.n_values + 1))
+        coords, values = given.to_coords()
+        numbers = np.zeros(len(values), np.int64)
+        for extent, coord in zip(self.shape, coords, strict=True):
+            numbers = numbers * extent + coord
+        order = np.argsort(numbers, kind="stable")
+        return numbers[order], values[order] - 1
+
     def same_as(self, other: "Pattern") -> bool:
         """Tell whether both store the same coordinates in the same way.
 

@@ -16,7 +16,7 @@ from sparray.torch.sparsifiers.magnitude import Magnitude
 from sparray.torch.sparsifiers.sparsifier import (
     Sparsifier,
     store,
-    within,
+    subset,
 )
 from sparray.torch.tensor import SparseTensor, dense_of
 
@@ -132,8 +132,8 @@ def _chosen(
     for key, numbers in joined.items():
         sparsifier = plan[key].sparsifier
         assert isinstance(sparsifier, Magnitude)  # Sparse refuses others
-        dense = [dense_of(own[n][0].parameter.detach()) for n in numbers]
-        masks |= zip(numbers, sparsifier.keep_of_all(dense), strict=True)
+        given = [own[n][0].parameter.detach() for n in numbers]
+        masks |= zip(numbers, sparsifier.keep_of_all(given), strict=True)
     made = []
     for n, ((place, sparsifier), key) in enumerate(zip(own, keys, strict=True)):
         format = plan[key].format
@@ -141,7 +141,8 @@ def _chosen(
             if n in masks:
                 x = place.parameter
                 wanted = format or sparsifier.default_format(x.dim())
-                tensor = store(dense_of(x), within(x, masks[n]), wanted)
+                sparse = isinstance(x, SparseTensor)
+                tensor = (subset if sparse else store)(x, masks[n], wanted)
             else:
                 tensor = sparsifier(place.parameter, format)
         made.append((place, tensor))

@@ -1,5 +1,6 @@
 """The sparse tensor: a pattern, and its values in torch's autograd graph."""
 
+import copy
 from collections.abc import Callable, Sequence
 from typing import Any, Self
 
@@ -10,6 +11,15 @@ from sparray.formats.format import Format
 from sparray.formats.named import format_text
 from sparray.sparse_array import SparseArray
 from sparray.torch.autograd import DTYPES, check_operand
+from sparray.torch.gradient_formats import (
+    GradientRule,
+    anchor_of,
+    as_rule,
+    attach,
+    carry,
+    grad_leaf,
+    shown,
+)
 from sparray.torch.pattern import Pattern, as_numpy
 from sparray.torch.table import OPERATORS, TABLE
 
@@ -41,6 +51,10 @@ class SparseTensor(torch.Tensor):
     _pattern: Pattern
     _stored: torch.Tensor
     _fill: Any
+    # Of what its gradient is: see gradient_formats.py.
+    _rule: GradientRule | None = None
+    _anchor: torch.Tensor | None = None
+    _hooked: tuple[torch.Tensor, Any] | None = None
 
     @staticmethod
     def __new__(
@@ -168,7 +182,7 @@ class SparseTensor(torch.Tensor):
         """
         self._pattern.check_values(values)
         check_operand("values", values)
-        return SparseTensor(self._pattern, values, self._fill)
+        return carry(self, SparseTensor(self._pattern, values, self._fill))
 
     def to_array(self) -> SparseArray:
         """Return the SparseArray that shares this tensor's pattern and values."""
@@ -226,6 +240,7 @@ class SparseTensor(torch.Tensor):
         """
         check_differentiable(self._stored, requires_grad)
         self._stored.requires_grad_(requires_grad)
+        attach(self)
         return self
 
     @property
@@ -248,18 +263,55 @@ class SparseTensor(torch.Tensor):
         self._stored.retain_grad()
 
     @property
-    def grad(self) -> "SparseTensor | None":
-        """The gradient at the stored entries: the same pattern, or None."""
-        grad = self._stored.grad
-        return None if grad is None else SparseTensor(self._pattern, grad)
+    def grad_format(self) -> GradientRule | None:
+        """In which format its gradient is; None for that of the tensor.
+
+        Set it to a format's name or a `Format` (``"dense"`` has elements where nothing
+        is stored, any other holds the stored entries), to a sparsifier, which keeps
+        some of the stored entries, or to a `Sparse` of a sparsifier and a format. A
+        gradient that was there is dropped.
+
+        Raises
+        ------
+        FormatError, PatternError
+            If there is no such format, or it cannot hold the entries.
+        UnsupportedError
+            If it is something else.
+        """
+        return self._rule
+
+    @grad_format.setter
+    def grad_format(self, wanted: Any) -> None:
+        rule = as_rule(wanted, self._pattern)
+        if self._hooked is not None:
+            self._hooked[1].remove()
+        self.grad = None
+        self._rule, self._anchor, self._hooked = rule, None, None
+        attach(self)
+
+    @property
+    def grad(self) -> torch.Tensor | None:
+        """The gradient in this tensor's ``grad_format``, or None.
+
+        By default a SparseTensor with the same pattern.
+        """
+        grad = grad_leaf(self).grad
+        return None if grad is None else shown(self, grad)
 
     @grad.setter
     def grad(self, grad: "SparseTensor | torch.Tensor | None") -> None:
-        self._stored.grad = None if grad is None else self._values_like(grad)
+        leaf = grad_leaf(self)
+        self._stored.grad = None
+        if grad is None:
+            leaf.grad = None
+        elif leaf is not self._stored and not isinstance(grad, SparseTensor):
+            leaf.grad = grad
+        else:
+            self._stored.grad = self._values_like(grad)
 
     @grad.deleter
     def grad(self) -> None:
-        self._stored.grad = None
+        self.grad = None
 
     def backward(  # type: ignore[override]
         self, gradient: torch.Tensor | None = None, **options: Any
@@ -277,13 +329,20 @@ class SparseTensor(torch.Tensor):
         self._stored.backward(given, **options)  # type: ignore[no-untyped-call]
 
     def register_hook(self, hook: Callable[..., Any]) -> Any:
-        """Call a function with the gradient, a SparseTensor, when it is computed."""
+        """Call a function with the gradient when it is computed.
 
-        def on_values(grad: torch.Tensor) -> torch.Tensor | None:
+        It is a SparseTensor with this pattern, or dense if ``grad_format`` is.
+        """
+        leaf = grad_leaf(self)
+
+        def on_leaf(grad: torch.Tensor) -> torch.Tensor | None:
+            if leaf is not self._stored:
+                made: torch.Tensor | None = hook(grad)
+                return made
             made = hook(SparseTensor(self._pattern, grad))
             return None if made is None else self._values_like(made)
 
-        return self._stored.register_hook(on_values)  # type: ignore[no-untyped-call]
+        return leaf.register_hook(on_leaf)  # type: ignore[no-untyped-call]
 
     def _values_like(self, other: torch.Tensor) -> torch.Tensor:
         """Return the values of a tensor that has this pattern."""
@@ -302,7 +361,8 @@ class SparseTensor(torch.Tensor):
     @property
     def data(self) -> "SparseTensor":
         """The tensor without the graph; it shares the values."""
-        return SparseTensor(self._pattern, self._stored.detach(), self._fill)
+        detached = self._stored.detach()
+        return carry(self, SparseTensor(self._pattern, detached, self._fill))
 
     @data.setter
     def data(self, other: torch.Tensor) -> None:
@@ -319,19 +379,26 @@ class SparseTensor(torch.Tensor):
         made.__dict__.update(
             (name, value)
             for name, value in self.__dict__.items()
-            if name not in made.__dict__
+            if name not in made.__dict__ and name not in _OF_ONE_TENSOR
         )
+        anchor = anchor_of(made)
+        if anchor is not None and self._anchor is not None:
+            anchor.grad = copy.deepcopy(self._anchor.grad, memo)
+        attach(made)
         memo[id(self)] = made
         return made
 
     def __copy__(self) -> "SparseTensor":
-        return SparseTensor(self._pattern, self._stored, self._fill)
+        made = SparseTensor(self._pattern, self._stored, self._fill)
+        made._rule, made._anchor = self._rule, self._anchor
+        made._hooked = self._hooked
+        return made
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
         state = {
             name: value
             for name, value in self.__dict__.items()
-            if name not in ("_pattern", "_stored", "_fill")
+            if name not in ("_pattern", "_stored", "_fill", *_OF_ONE_TENSOR)
         }
         parts = (self._pattern, self._stored, self._fill, state)
         return _restore, parts
@@ -347,7 +414,13 @@ class SparseTensor(torch.Tensor):
             parts.append(f"grad_fn=<{type(self.grad_fn).__name__}>")
         elif self.requires_grad:
             parts.append("requires_grad=True")
+        if self._rule is not None:
+            parts.append(f"grad_format={self._rule}")
         return f"SparseTensor({', '.join(parts)},\n  values={self._stored.detach()!r})"
+
+
+# What belongs to one tensor's part in the graph, and is not copied with it.
+_OF_ONE_TENSOR = ("_anchor", "_hooked")
 
 
 def values_of(x: Any) -> Any:
@@ -365,6 +438,7 @@ def _restore(
 ) -> SparseTensor:
     made = SparseTensor(pattern, values, fill_value)
     made.__dict__.update(state)
+    attach(made)
     return made
 
 

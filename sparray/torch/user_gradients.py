@@ -8,6 +8,7 @@ from torch import Tensor
 
 from sparray.errors import ShapeError
 from sparray.torch.following import onto
+from sparray.torch.gradient_formats import anchor_of
 from sparray.torch.pattern import Pattern
 from sparray.torch.tensor import SparseTensor, dense_of, values_of
 
@@ -23,20 +24,28 @@ class _Call:
         self.places = [n for n, x in enumerate(self.given) if isinstance(x, Tensor)]
         self.patterns = [_pattern(self.given[n]) for n in self.places]
         self.result: Pattern | None = None
+        # Sparse ones whose gradient is wanted densely as well, each with a second leaf.
+        self.anchored = [n for n in self.places if _anchor(self.given[n]) is not None]
 
-    def leaves(self) -> list[Tensor]:
-        """Return what autograd sees: tensors, and values of sparse ones."""
+    def leaves(self) -> list[Any]:
+        """Return what autograd sees: tensors, values of sparse ones, and anchors."""
         tensors = [self.given[n] for n in self.places]
-        return [values_of(x) for x in tensors]
+        anchors = [_anchor(self.given[n]) for n in self.anchored]
+        return [*map(values_of, tensors), *anchors]
 
     def filled(self, leaves: Any) -> tuple[list[Any], dict[str, Any]]:
         """Return the arguments with other leaves."""
         given = list(self.given)
-        for n, pattern, leaf in zip(self.places, self.patterns, leaves, strict=True):
+        # Anchors stand behind them.
+        for n, pattern, leaf in zip(self.places, self.patterns, leaves, strict=False):
             given[n] = leaf if pattern is None else SparseTensor(pattern, leaf)
         count = len(given) - len(self.names)
         kwargs = dict(zip(self.names, given[count:], strict=True))
         return given[:count], kwargs
+
+
+def _anchor(x: Any) -> Tensor | None:
+    return anchor_of(x) if isinstance(x, SparseTensor) else None
 
 
 def _pattern(x: Any) -> Pattern | None:
@@ -99,10 +108,11 @@ class _Evaluate(torch.autograd.Function):
         of_leaves = [
             _of_leaf(found[n], pattern, leaf)
             for n, pattern, leaf in zip(
-                call.places, call.patterns, ctx.saved_tensors, strict=True
+                call.places, call.patterns, ctx.saved_tensors, strict=False
             )
         ]
-        return None, None, None, *of_leaves
+        of_anchors = [_of_anchor(found[n], call.given[n]) for n in call.anchored]
+        return None, None, None, *of_leaves, *of_anchors
 
 
 def _of_leaf(grad: Any, pattern: Pattern | None, leaf: Tensor) -> Any:
@@ -117,3 +127,10 @@ def _of_leaf(grad: Any, pattern: Pattern | None, leaf: Tensor) -> Any:
             )
         return onto(grad, pattern).values()
     return grad
+
+
+def _of_anchor(grad: Any, argument: SparseTensor) -> Any:
+    """Return a gradient of a sparse argument as one of every element."""
+    if isinstance(grad, Tensor) and grad.shape != argument.shape:
+        grad = SparseTensor(argument.pattern, grad)
+    return dense_of(grad)

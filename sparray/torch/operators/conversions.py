@@ -12,6 +12,7 @@ from sparray.evaluation.expression import Expression, assignment_expression
 from sparray.formats.format import Format
 from sparray.formats.named import as_format, named_format
 from sparray.torch.autograd import check_operand
+from sparray.torch.gradient_formats import carry
 from sparray.torch.operators.operands import compute
 from sparray.torch.pattern import as_tensor_of
 from sparray.torch.table import implements
@@ -31,9 +32,8 @@ def to_dense(tensor: SparseTensor) -> Tensor:
     copy = _copy(tensor.dim())
     format = named_format("dense", tensor.dim())
     fill = tensor.fill_value
-    made: Tensor = compute(
-        copy, [SparseTensor(tensor.pattern, tensor.values())], format
-    )
+    plain = carry(tensor, SparseTensor(tensor.pattern, tensor.values()))
+    made: Tensor = compute(copy, [plain], format)
     if fill == 0:
         return made
     # Not by arithmetic, which a fill value of NaN or inf would spoil.
@@ -55,7 +55,7 @@ def to_format(tensor: SparseTensor, format: str | Format) -> SparseTensor:
             values = torch.cat([values, padding])
             places = np.where(places < 0, len(values) - 1, places)
         values = values.index_select(0, torch.from_numpy(places))
-    return SparseTensor(pattern, values, tensor.fill_value)
+    return carry(tensor, SparseTensor(pattern, values, tensor.fill_value))
 
 
 def _without_fill(tensor: SparseTensor, what: str) -> SparseTensor:
@@ -140,7 +140,8 @@ def _cast(tensor: SparseTensor, dtype: torch.dtype, copy: bool = False) -> Spars
     fill = tensor.fill_value
     if fill != 0:
         fill = torch.tensor(fill).to(dtype).item()
-    return SparseTensor(tensor.pattern, values, fill)
+    made = SparseTensor(tensor.pattern, values, fill)
+    return carry(tensor, made, lambda anchor: anchor.to(dtype))
 
 
 def _register_cast(function: Any, dtype: torch.dtype) -> None:
@@ -175,12 +176,14 @@ def _same(self: SparseTensor, memory_format: Any = None) -> SparseTensor:
 
 @implements([torch.clone, Tensor.clone])
 def _clone(input: SparseTensor, *, memory_format: Any = None) -> SparseTensor:
-    return SparseTensor(input.pattern, input.values().clone(), input.fill_value)
+    made = SparseTensor(input.pattern, input.values().clone(), input.fill_value)
+    return carry(input, made)
 
 
 @implements([torch.detach, Tensor.detach])
 def _detach(self: SparseTensor) -> SparseTensor:
-    return SparseTensor(self.pattern, self.values().detach(), self.fill_value)
+    made = SparseTensor(self.pattern, self.values().detach(), self.fill_value)
+    return carry(self, made)
 
 
 @implements([torch.detach_, Tensor.detach_])
@@ -227,4 +230,5 @@ def _full_like(
         input.values(), fill_value, dtype=dtype, requires_grad=requires_grad
     )
     fill = torch.full((), fill_value, dtype=values.dtype).item()
-    return SparseTensor(input.pattern, values, fill)
+    # The state of an optimizer is changed by gradients, too.
+    return carry(input, SparseTensor(input.pattern, values, fill))

@@ -6,6 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from sparray.torch.gradient_formats import grad_leaf, shown
 from sparray.torch.table import implements
 from sparray.torch.tensor import SparseTensor
 
@@ -18,15 +19,13 @@ Tensors = Tensor | Sequence[Tensor | None] | None
 def _grad(
     outputs: Tensors, inputs: Tensors, grad_outputs: Tensors = None, **options: Any
 ) -> tuple[Tensor | None, ...]:
-    """Return a SparseTensor with its pattern for each sparse input."""
+    """Return the gradient of each sparse input in its ``grad_format``."""
     given = inputs if isinstance(inputs, Sequence) else (inputs,)
     grads = torch.autograd.grad(
-        _values(outputs), _values(given), _values(grad_outputs), **options
+        _values(outputs), _leaves(given), _values(grad_outputs), **options
     )
     return tuple(
-        SparseTensor(one.pattern, grad)
-        if isinstance(one, SparseTensor) and grad is not None
-        else grad
+        shown(one, grad) if isinstance(one, SparseTensor) and grad is not None else grad
         for one, grad in zip(given, grads, strict=True)
     )
 
@@ -39,8 +38,16 @@ def _backward(
     inputs: Tensors = None,
     **options: Any,
 ) -> None:
-    upstream, leaves = _values(grad_tensors), _values(inputs)
+    upstream, leaves = _values(grad_tensors), inputs
+    if inputs is not None:
+        given = inputs if isinstance(inputs, Sequence) else (inputs,)
+        # Both leaves of a tensor that has two.
+        leaves = list(dict.fromkeys([*_leaves(given), *_values(given)]))
     torch.autograd.backward(_values(tensors), upstream, inputs=leaves, **options)
+
+
+def _leaves(tensors: Sequence[Tensor | None]) -> tuple[Any, ...]:
+    return tuple(grad_leaf(t) if isinstance(t, SparseTensor) else t for t in tensors)
 
 
 def _values(tensors: Tensors) -> Any:

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from sparray.errors import ShapeError
 from sparray.evaluation.expression import Expression, assignment_expression
+from sparray.torch.gradient_formats import refuse_anchored
 from sparray.torch.operators.operands import compute
 from sparray.torch.operators.pointwise import on_values
 from sparray.torch.table import implements
@@ -117,6 +118,7 @@ def _of_one_pattern(symbol: str, left: Any, right: Any, is_scalar: bool) -> Any:
     sparse = left if isinstance(left, SparseTensor) else right
     if not is_scalar and not sparse.pattern.same_as(right.pattern):
         return NotImplemented
+    refuse_anchored(symbol, left, right)
     values = function(values_of(left), values_of(right))
     return SparseTensor(sparse.pattern, values)
 

@@ -13,6 +13,7 @@ from sparray.formats.dense import Dense
 from sparray.formats.format import Format
 from sparray.formats.singleton import Singleton
 from sparray.torch.autograd import check_operand, evaluate
+from sparray.torch.gradient_formats import anchor_of, refuse_anchored
 from sparray.torch.pattern import Pattern
 from sparray.torch.tensor import SparseTensor
 
@@ -37,8 +38,31 @@ def compute(
         If an operand has a fill value, or there is no kernel, not even for operands
         converted to formats that all kernels read.
     """
+    tensors, patterns, anchors = _parts(expression, operands)
+    if not _refused or _question(expression, patterns, format) not in _refused:
+        try:
+            values, pattern = evaluate(expression, tensors, patterns, format, anchors)
+        except UnsupportedError:
+            simpler = [_simpler(operand) for operand in operands]
+            if all(new is old for new, old in zip(simpler, operands, strict=True)):
+                raise
+            _refused.add(_question(expression, patterns, format))
+        else:
+            if pattern is None:
+                return values
+            if anchors:
+                refuse_anchored(expression.text, *operands)
+            return SparseTensor(pattern, values)
+    return compute(expression, [_simpler(operand) for operand in operands], format)
+
+
+def _parts(
+    expression: Expression, operands: Sequence[torch.Tensor]
+) -> tuple[list[torch.Tensor], list[Pattern | None], dict[int, torch.Tensor]]:
+    """Return values and patterns of operands, and anchors of those that have one."""
     tensors: list[torch.Tensor] = []
     patterns: list[Pattern | None] = []
+    anchors: dict[int, torch.Tensor] = {}
     for number, operand in enumerate(operands):
         if isinstance(operand, SparseTensor):
             if operand._fill != 0:
@@ -48,21 +72,13 @@ def compute(
                 )
             tensors.append(operand._stored)
             patterns.append(operand._pattern)
+            if operand._rule is not None and (anchor := anchor_of(operand)) is not None:
+                anchors[number] = anchor
         else:
             check_operand(expression.tensors[number], operand)
             tensors.append(operand)
             patterns.append(None)
-    if not _refused or _question(expression, patterns, format) not in _refused:
-        try:
-            values, pattern = evaluate(expression, tensors, patterns, format)
-        except UnsupportedError:
-            simpler = [_simpler(operand) for operand in operands]
-            if all(new is old for new, old in zip(simpler, operands, strict=True)):
-                raise
-            _refused.add(_question(expression, patterns, format))
-        else:
-            return values if pattern is None else SparseTensor(pattern, values)
-    return compute(expression, [_simpler(operand) for operand in operands], format)
+    return tensors, patterns, anchors
 
 
 # What no kernel reads as it is: found out once, as planning takes a while.

@@ -12,6 +12,8 @@ from torch import Tensor
 from torch.nn import functional
 
 from sparray.errors import UnsupportedError
+from sparray.torch.following import onto
+from sparray.torch.gradient_formats import refuse_anchored
 from sparray.torch.pattern import Pattern
 from sparray.torch.table import TABLE, implements
 from sparray.torch.tensor import SparseTensor, values_of
@@ -51,6 +53,7 @@ def on_values(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     pattern = _pattern(args, kwargs)
     if pattern is None:
         return NotImplemented
+    refuse_anchored(function.__name__, *args, *kwargs.values())
     values = function(*map(values_of, args), **_mapped(values_of, kwargs))
     with torch.no_grad():
         fill = function(*map(_fill, args), **_mapped(_fill, kwargs)).item()
@@ -60,6 +63,9 @@ def on_values(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
 def _in_place(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     """Change the values of the first tensor; its fill value follows."""
     target = args[0]
+    if isinstance(target, SparseTensor) and target._rule is not None:
+        args = (target, *(_projected(target, arg) for arg in args[1:]))
+        kwargs = _mapped(lambda value: _projected(target, value), kwargs)
     pattern = _pattern(args, kwargs)
     if pattern is None or not isinstance(target, SparseTensor):
         return NotImplemented
@@ -73,6 +79,17 @@ def _in_place(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     function(*map(values_of, args), **_mapped(values_of, kwargs))
     target._fill = fill
     return target
+
+
+def _projected(target: SparseTensor, operand: Any) -> Any:
+    """Return the part of an operand that the target stores.
+
+    Its gradients have another pattern, since a ``grad_format`` was asked for: a step of
+    an optimizer takes from them what it can hold.
+    """
+    if not isinstance(operand, Tensor) or operand.shape != target.shape:
+        return operand
+    return onto(operand, target.pattern) if operand.dim() else operand
 
 
 def _mapped(of: Callable[[Any], Any], kwargs: dict[str, Any]) -> dict[str, Any]:
@@ -111,6 +128,7 @@ def _register_keeping(function: Callable[..., Any]) -> None:
     def keeping(input: SparseTensor, *args: Any, **kwargs: Any) -> Any:
         if input.fill_value != 0:
             return on_values(function, (input, *args), kwargs)
+        refuse_anchored(function.__name__, input)
         return SparseTensor(input.pattern, function(input.values(), *args, **kwargs))
 
 

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from sparray.errors import ShapeError
 from sparray.evaluation.expression import Expression, assignment_expression
+from sparray.torch.gradient_formats import anchor_of
 from sparray.torch.operators.operands import compute, dimension
 from sparray.torch.table import implements
 from sparray.torch.tensor import SparseTensor
@@ -36,7 +37,7 @@ def _sum(
     wanted = dtype or (torch.int64 if is_integral else input.dtype)
     operand = input if wanted == input.dtype else input.to(wanted)
     axes = _axes(dim, input.dim())
-    if len(axes) == input.dim() and _is_entries(input):
+    if len(axes) == input.dim() and _is_entries(input) and anchor_of(input) is None:
         # Torch adds the values up pairwise, which keeps more digits.
         total = operand.values().sum()
         return total.reshape([1] * input.dim()) if keepdim else total

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from sparray.errors import ShapeError
+from sparray.torch.gradient_formats import carry
 from sparray.torch.operators.operands import dimension
 from sparray.torch.table import implements
 from sparray.torch.tensor import SparseTensor
@@ -20,7 +21,9 @@ def permuted(tensor: SparseTensor, dimensions: Sequence[int]) -> SparseTensor:
     if values.requires_grad:
         # A view of a leaf is none itself, as of any tensor in torch.
         values = values.view_as(values)
-    return SparseTensor(tensor.pattern.permuted(dimensions), values, tensor.fill_value)
+    pattern = tensor.pattern.permuted(dimensions)
+    made = SparseTensor(pattern, values, tensor.fill_value)
+    return carry(tensor, made, lambda anchor: anchor.permute(*dimensions))
 
 
 @implements([torch.t, Tensor.t])

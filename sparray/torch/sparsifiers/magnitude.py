@@ -7,6 +7,7 @@ from torch import Tensor
 
 from sparray.torch.sparsifiers.scored import Scored
 from sparray.torch.sparsifiers.selection import kept_of, largest
+from sparray.torch.tensor import SparseTensor, values_of
 
 __all__ = ["Magnitude"]
 
@@ -39,6 +40,37 @@ class Magnitude(Scored):
         """Return absolute values."""
         return x.abs()
 
+    def works_on_entries(self) -> bool:
+        """Whether stored values are enough: what is not stored is smallest."""
+        return type(self) is Magnitude
+
+    def keep_stored(self, x: SparseTensor) -> Tensor:
+        """Return which stored entries are kept, of all elements' fraction."""
+        if not self.works_on_entries():
+            return super().keep_stored(x)
+        return self._of_entries([x])[0]
+
+    def _of_entries(self, tensors: Sequence[Tensor]) -> list[Tensor]:
+        """Return which stored entries are kept of tensors as one set of elements."""
+        orders, scores = [], []
+        for x in tensors:
+            if isinstance(x, SparseTensor):
+                # Of equal ones the first are kept, whatever order they are stored in.
+                orders.append(torch.from_numpy(x.pattern.numbered()[1]))
+                scores.append(self.scores(x.values().detach())[orders[-1]])
+            else:
+                scores.append(self.scores(x.detach()).reshape(-1))
+                orders.append(torch.arange(x.numel()))
+        joined = torch.cat(scores) if len(scores) == 1 else _joined(scores)
+        count = kept_of(sum(x.numel() for x in tensors), self.fraction)
+        parts = largest(joined, min(count, len(joined))).split([len(s) for s in scores])
+        made = []
+        for x, order, part in zip(tensors, orders, parts, strict=True):
+            mask = torch.zeros(len(values_of(x).reshape(-1)), dtype=torch.bool)
+            mask[order] = part
+            made.append(mask)
+        return made
+
     def keep_of_all(self, tensors: Sequence[Tensor]) -> list[Tensor]:
         """Return which elements are kept when tensors are one set of elements.
 
@@ -51,10 +83,14 @@ class Magnitude(Scored):
         Returns
         -------
         list of Tensor, bool
-            One for each, of its shape.
+            One for each, of its shape; of a sparse one a bool for each stored value.
         """
-        scores = [self.scores(x.detach()).reshape(-1) for x in tensors]
-        joined = torch.cat([s.to(torch.float64) for s in scores])
-        mask = largest(joined, kept_of(joined.numel(), self.fraction))
-        parts = torch.split(mask, [x.numel() for x in tensors])
-        return [part.reshape(x.shape) for part, x in zip(parts, tensors, strict=True)]
+        masks = self._of_entries(tensors)
+        return [
+            mask if isinstance(x, SparseTensor) else mask.reshape(x.shape)
+            for mask, x in zip(masks, tensors, strict=True)
+        ]
+
+
+def _joined(scores: Sequence[Tensor]) -> Tensor:
+    return torch.cat([s.to(torch.float64) for s in scores])

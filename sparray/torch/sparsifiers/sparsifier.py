@@ -5,6 +5,7 @@ from collections.abc import Callable
 from enum import Enum
 from typing import Any, ClassVar
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -24,6 +25,7 @@ __all__ = [
     "Sparsifier",
     "store",
     "stored_mask",
+    "subset",
     "within",
 ]
 
@@ -136,8 +138,48 @@ class Sparsifier(ABC):
             if fits(given, wanted):
                 made: SparseTensor = function(self, x, wanted)
                 return made
+        if isinstance(x, SparseTensor) and self.works_on_entries():
+            with torch.no_grad():
+                kept = self.keep_stored(x.detach())  # type: ignore[arg-type]
+            return subset(x, kept, wanted)
         mask, values = self.decide(x)
         return store(values, mask, wanted)
+
+    def works_on_entries(self) -> bool:
+        """Whether stored values of a sparse tensor are enough to choose from.
+
+        True of those that look at an element alone and keep it as it is.
+        """
+        kind = type(self)
+        changes = kind.decide is not Sparsifier.decide
+        changes = changes or kind.values is not Sparsifier.values
+        return self.needs is Needs.STREAMING and not changes
+
+    def keep_stored(self, x: SparseTensor) -> Tensor:
+        """Return which stored entries of a sparse tensor are kept.
+
+        Parameters
+        ----------
+        x : SparseTensor
+            Outside every graph.
+
+        Returns
+        -------
+        Tensor, bool[n]
+            One for each of its values.
+
+        Notes
+        -----
+        A sparsifier that `works_on_entries` sees the values alone, any other one a
+        dense copy.
+        """
+        if self.works_on_entries():
+            return self.keep(x.values())
+        numbers, places = x.pattern.numbered()
+        mask = self.decide(x)[0].reshape(-1)
+        made = torch.zeros(x.nnz, dtype=torch.bool)
+        made[torch.from_numpy(places)] = mask[torch.from_numpy(numbers)]
+        return made
 
     def decide(self, x: Tensor | SparseTensor) -> tuple[Tensor, Tensor]:
         """Return which elements of a tensor are kept, and what they become.
@@ -163,6 +205,36 @@ def within(x: Tensor, mask: Tensor) -> Tensor:
 def stored_mask(x: SparseTensor) -> Tensor:
     """Return where a sparse tensor has stored entries: ``bool``, dense."""
     return SparseTensor(x.pattern, x.pattern.ones).to_dense()
+
+
+def subset(x: SparseTensor, kept: Tensor, format: str | Format) -> SparseTensor:
+    """Store some of the stored entries of a sparse tensor; nothing becomes dense.
+
+    Parameters
+    ----------
+    x : SparseTensor
+        The result is a part of its graph.
+    kept : Tensor, bool[n]
+        Which of its values are kept.
+    format : str or Format
+        Of the result.
+
+    Raises
+    ------
+    PatternError
+        If the format cannot hold what is kept.
+    """
+    if bool(kept.all()):
+        return to_format(SparseTensor(x.pattern, x.values()), format)
+    numbers, places = x.pattern.numbered()
+    stays = kept.numpy()[places]
+    numbers, places = numbers[stays], places[stays]
+    coords = np.stack(np.unravel_index(numbers, tuple(x.shape)))
+    ones = np.ones(len(numbers), np.bool_)
+    rows = convert.default_format(x.dim())
+    pattern = Pattern(convert.from_coords(coords, ones, tuple(x.shape), rows))
+    values = x.values().index_select(0, torch.from_numpy(places))
+    return to_format(SparseTensor(pattern, values), format)
 
 
 def store(x: Tensor, mask: Tensor, format: str | Format) -> SparseTensor:
