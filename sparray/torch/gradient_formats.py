@@ -80,10 +80,12 @@ def as_rule(wanted: Any, pattern: "Pattern") -> GradientRule | None:
     """
     if wanted is None or isinstance(wanted, GradientRule):
         return wanted
+    sparsifier: Any = None
+    format: str | Format | None
     if isinstance(wanted, str | Format):
-        sparsifier, format = None, wanted
+        format = wanted
     else:
-        # A Sparse has both; a sparsifier is called, and has a way to keep.
+        # A Sparse has both; a sparsifier has a way to keep.
         sparsifier = getattr(wanted, "sparsifier", wanted)
         format = getattr(wanted, "format", None)
         if not hasattr(sparsifier, "keep"):
@@ -91,7 +93,9 @@ def as_rule(wanted: Any, pattern: "Pattern") -> GradientRule | None:
                 "grad_format: expected None, a format such as 'dense' or 'csc', a "
                 f"sparsifier or a Sparse, got {wanted!r}"
             )
-    made = None if format is None else as_format(format, len(pattern.shape))
+    made: Format | None = None
+    if format is not None:
+        made = as_format(format, len(pattern.shape))
     if made == pattern.format:
         made = None
     if made is not None and not made.is_dense and sparsifier is None:

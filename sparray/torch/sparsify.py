@@ -141,8 +141,10 @@ def _chosen(
             if n in masks:
                 x = place.parameter
                 wanted = format or sparsifier.default_format(x.dim())
-                sparse = isinstance(x, SparseTensor)
-                tensor = (subset if sparse else store)(x, masks[n], wanted)
+                if isinstance(x, SparseTensor):
+                    tensor = subset(x, masks[n], wanted)
+                else:
+                    tensor = store(x, masks[n], wanted)
             else:
                 tensor = sparsifier(place.parameter, format)
         made.append((place, tensor))

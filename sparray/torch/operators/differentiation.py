@@ -38,7 +38,8 @@ def _backward(
     inputs: Tensors = None,
     **options: Any,
 ) -> None:
-    upstream, leaves = _values(grad_tensors), inputs
+    upstream = _values(grad_tensors)
+    leaves: Any = None
     if inputs is not None:
         given = inputs if isinstance(inputs, Sequence) else (inputs,)
         # Both leaves of a tensor that has two.

@@ -63,7 +63,8 @@ class Magnitude(Scored):
                 orders.append(torch.arange(x.numel()))
         joined = torch.cat(scores) if len(scores) == 1 else _joined(scores)
         count = kept_of(sum(x.numel() for x in tensors), self.fraction)
-        parts = largest(joined, min(count, len(joined))).split([len(s) for s in scores])
+        kept = largest(joined, min(count, len(joined)))
+        parts = torch.split(kept, [len(s) for s in scores])
         made = []
         for x, order, part in zip(tensors, orders, parts, strict=True):
             mask = torch.zeros(len(values_of(x).reshape(-1)), dtype=torch.bool)
