@@ -31,6 +31,7 @@ from sparray.errors import (
 )
 from sparray.evaluation.entry_counts import overlap_factors, position_counts
 from sparray.evaluation.expression import Expression
+from sparray.evaluation.product_repeats import product_repeats
 from sparray.evaluation.stored import Operand, count_class, dense_operand, index_dtype
 from sparray.formats.format import Format
 from sparray.formats.repetition import distinct_coordinates
@@ -97,7 +98,7 @@ def operands_plan(
     compiled = compile_problem(problem, vector_bytes, statistics, way)
     if way is None and not can_load(kernel.key for kernel in compiled.all_kernels):
         # Kernels that came with the package are those of the usual settings.
-        usual = replace(statistics, known=False)
+        usual = replace(statistics, known=False, parallel=True)
         compiled = compile_problem(problem, vector_bytes, usual)
     return compiled
 
@@ -161,15 +162,16 @@ def operands_problem(
         expression, described, sizes, format, prune, index_dtype
     )
     indices = {a.tensor: a.indices for a in accesses(expression.assignment.value)}
-    overlaps = overlap_factors(
-        {name: (indices[name], given[n]) for name, n in expression.operands}
+    named = {name: (indices[name], given[n]) for name, n in expression.operands}
+    known = replace(
+        statistics, overlaps=overlap_factors(named), repeats=product_repeats(named)
     )
     distinct = {
         name: estimate
         for name, n in expression.operands
         if (estimate := _distinct(given[n])) is not None
     }
-    return problem, replace(statistics, overlaps=overlaps, distinct=distinct)
+    return problem, replace(known, distinct=distinct)
 
 
 def _distinct(operand: Operand) -> int | None:
@@ -263,6 +265,7 @@ def state_problem(
         {index: bucket(size) for index, size in sizes.items()},
         {**positions, names.OUTPUT: [1] * format.n_levels},
         workspace_bytes(num_threads()),
+        parallel=num_threads() > 1,
     )
     return problem, statistics
 

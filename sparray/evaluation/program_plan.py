@@ -273,6 +273,7 @@ def _schedule(
             names.OUTPUT: [1] * (ndim if format is None else format.n_levels),
         },
         workspace_bytes(num_threads()),
+        parallel=num_threads() > 1,
     )
     return schedule_joined(
         unified.statements,

@@ -125,6 +125,11 @@ def _conversions(time: "_Timer", leaf: float) -> Iterator[MeasuredCost]:
     yield MeasuredCost(
         "sort", _positive(ordered / many.nnz / leaf), "a list in no order to CSR"
     )
+    csr = named_format("csr", 2)
+    (steps,) = time.ways("ij->ij", _shuffled(_rows(4, 1)), format=csr)
+    yield MeasuredCost(
+        "step", _positive(steps / 2 / leaf), "four entries sorted, then to CSR: half"
+    )
     near, far = (_gathered(time, distinct) / leaf for distinct in (1000, 2_000_000))
     yield MeasuredCost("gather", _positive(near), "1,000 coordinates in a table")
     yield MeasuredCost("miss", _positive(far - near), "2,000,000 of them")

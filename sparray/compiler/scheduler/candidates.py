@@ -23,6 +23,8 @@ from sparray.compiler.scheduler.assembly import Choice, choose_assembly
 from sparray.compiler.scheduler.cost_model import (
     COSTS,
     estimate_loops,
+    leaf_cost,
+    least_cost,
     nest_cost,
 )
 from sparray.compiler.scheduler.loop_order import (
@@ -31,6 +33,7 @@ from sparray.compiler.scheduler.loop_order import (
     first_reduction,
 )
 from sparray.compiler.scheduler.ordering import takes_any_order
+from sparray.compiler.scheduler.overlaps import repeats_of
 from sparray.compiler.scheduler.shape import (
     Shape,
     late_indices,
@@ -39,6 +42,7 @@ from sparray.compiler.scheduler.shape import (
     stored_order,
 )
 from sparray.compiler.scheduler.statistics import Statistics
+from sparray.compiler.scheduler.tiling import can_tile
 
 __all__ = [
     "Candidate",
@@ -67,14 +71,43 @@ class Candidate:
 
 
 def best_candidate(problem: Problem, statistics: Statistics) -> Candidate | None:
-    """Return the cheapest loop order that needs no temporary, or None."""
-    found = candidates(problem, statistics)
-    return min(found, key=lambda candidate: candidate.cost, default=None)
+    """Return the cheapest loop order that needs no temporary, or None.
+
+    Of several that cost the same it is the first one that `candidates` yields. Orders
+    whose loops alone cost more than another order are not judged.
+    """
+    shape = shape_of(problem)
+    orders = list(_allowed(shape, problem))
+    # What collects sums beside other operands may have fewer iterations.
+    bounds = [
+        least_cost(shape.merged, order, problem, statistics) if shape.copies else 0.0
+        for order in orders
+    ]
+    ranked = sorted(enumerate(bounds), key=lambda pair: pair[1])
+    best: Candidate | None = None
+    place = 0
+    for number, bound in ranked:
+        if best is not None and bound > best.cost:
+            break
+        found = judge(orders[number], shape, problem, statistics)
+        if isinstance(found, str):
+            continue
+        if best is None or (found.cost, number) < (best.cost, place):
+            best, place = found, number
+    return best
 
 
 def candidates(problem: Problem, statistics: Statistics) -> Iterator[Candidate]:
     """Yield every loop order that the levels allow and that needs no temporary."""
     shape = shape_of(problem)
+    for order in _allowed(shape, problem):
+        candidate = judge(order, shape, problem, statistics)
+        if not isinstance(candidate, str):
+            yield candidate
+
+
+def _allowed(shape: Shape, problem: Problem) -> Iterator[tuple[str, ...]]:
+    """Yield every loop order that the levels allow."""
     target = problem.assignment.target
     found = accesses(shape.merged)
     kept = (part for i in target.indices for part in shape.parts.get(i, (i,)))
@@ -87,13 +120,9 @@ def candidates(problem: Problem, statistics: Statistics) -> Iterator[Candidate]:
             for access in found
         )
     )
-    orders = allowed_orders(
+    yield from allowed_orders(
         indices, pairs, [stored_order(a, problem) for a in (target, *found)]
     )
-    for order in orders:
-        candidate = judge(order, shape, problem, statistics)
-        if not isinstance(candidate, str):
-            yield candidate
 
 
 def candidate_in(
@@ -193,20 +222,46 @@ def judge(
     too_long = _too_long(late, choice, problem, statistics, iterations)
     if too_long is not None:
         return too_long
-    cost = _assembled(cost, iterations, bool(late), choice, problem)
-    if parallel_index(order, shape, choice, problem) is None:
+    if late and choice.way is Assembly.INSERT:
+        cost += _in_memory(order, late, iterations, shape, problem)
+    repeats = repeats_of(shape.reduced, statistics)
+    cost = _assembled(cost, iterations, repeats if late else 0.0, choice, problem)
+    if statistics.parallel and parallel_index(order, shape, choice, problem) is None:
         cost *= COSTS["serial"]
     return Candidate(order, choice, cost)
 
 
-def _assembled(
-    cost: float, products: float, late: bool, choice: Choice, problem: Problem
+def _in_memory(
+    order: tuple[str, ...],
+    late: list[str],
+    products: float,
+    shape: Shape,
+    problem: Problem,
 ) -> float:
-    """Return the cost of loops, and of how the result comes into being from them."""
+    """Return what it costs more that sums are loaded and stored for each product.
+
+    Those of a tile stay in registers. One number at a time, the addition hides it.
+    """
+    inner = order[-1]
+    in_registers = late == [inner] and can_tile(inner, shape.merged, problem)
+    leaf = leaf_cost(shape.merged, inner, problem)
+    if in_registers or not shape.copies or leaf > COSTS["vector"]:
+        return 0.0
+    return (COSTS["memory"] - 1.0) * leaf * products
+
+
+def _assembled(
+    cost: float, products: float, repeats: float, choice: Choice, problem: Problem
+) -> float:
+    """Return the cost of loops, and of how the result comes into being from them.
+
+    ``repeats`` is how many products meet in an entry; 0 where they come in order.
+    """
     if problem.prune:
         products *= COSTS["kept"]
-    if late and choice.way is Assembly.APPEND:
-        cost += COSTS["list"] * products
+    if repeats and choice.way is Assembly.APPEND:
+        # What an entry costs is that it is marked, listed and sorted: once.
+        cost += COSTS["list"] * products / repeats
     if choice.way is Assembly.BLOCKS:
         # The loops run once more to list the blocks.
         cost += cost + COSTS["list"] * products

@@ -57,9 +57,10 @@ def _is_direct(spec: TensorSpec, wanted: TensorSpec, extent: int, stored: int) -
 
 
 def conversion_cost(
-    statistics: Statistics, spec: TensorSpec, wanted: TensorSpec
+    statistics: Statistics, spec: TensorSpec, wanted: TensorSpec, entries: float
 ) -> float:
-    """Return the cost per entry of a conversion."""
+    """Return the cost of a conversion of some entries."""
     if is_direct(statistics, spec, wanted):
-        return COSTS["convert"]
-    return COSTS["convert"] + COSTS["sort"]
+        return COSTS["step"] + COSTS["convert"] * entries
+    # Listed, sorted, and taken from there.
+    return 3 * COSTS["step"] + (COSTS["convert"] + COSTS["sort"]) * entries

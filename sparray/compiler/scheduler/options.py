@@ -23,6 +23,7 @@ from sparray.compiler.scheduler.conversions import conversion_cost, is_direct
 from sparray.compiler.scheduler.cost_model import COSTS, estimate_loops
 from sparray.compiler.scheduler.loop_order import constraints, violated
 from sparray.compiler.scheduler.merging import gather_cost, sort_cost, takes_table
+from sparray.compiler.scheduler.overlaps import repeats_of
 from sparray.compiler.scheduler.statistics import Statistics
 from sparray.compiler.scheduler.temporaries import (
     coordinate_list,
@@ -35,7 +36,7 @@ from sparray.formats.dense import Dense
 from sparray.formats.format import Format
 from sparray.formats.level import Locatable
 
-__all__ = ["Judge", "Option", "options", "result_entries"]
+__all__ = ["Judge", "Option", "options", "result_entries", "result_products"]
 
 Judge = Callable[[Problem, Statistics], Iterable[Candidate]]
 """Picks the loop orders that are looked at for a kernel."""
@@ -131,9 +132,10 @@ def _with_conversions(
     yield from _converted_operands(problem, statistics, direct_only, judge)
     yield from _laid_out_operands(problem, statistics, judge)
     if not problem.output.format.is_dense:
+        products = result_products(problem, statistics)
         entries = result_entries(problem, statistics)
         yield from _converted_result(problem, statistics, direct_only, entries, judge)
-        yield from _sorted_result(problem, statistics, entries, judge)
+        yield from _sorted_result(problem, statistics, products, judge)
 
 
 def _converted_operands(
@@ -153,7 +155,7 @@ def _converted_operands(
                 continue
             changed = _respecified(problem, {name: other})
             for candidate in judge(changed, statistics):
-                cost = conversion_cost(statistics, spec, other) * stored
+                cost = conversion_cost(statistics, spec, other, stored)
                 yield Option(changed, candidate, candidate.cost + cost, {name: other})
 
 
@@ -181,7 +183,8 @@ def _laid_out_operands(
         changed = _respecified(problem, convert)
         for candidate in judge(changed, statistics):
             elements = sum(statistics.positions[name][-1] for name in convert)
-            cost = candidate.cost + COSTS["transpose"] * elements
+            cost = COSTS["step"] * len(convert) + COSTS["transpose"] * elements
+            cost += candidate.cost
             yield Option(changed, candidate, cost, convert)
 
 
@@ -201,12 +204,12 @@ def _converted_result(
             continue
         changed = replace(problem, output=other)
         for candidate in judge(changed, statistics):
-            cost = conversion_cost(statistics, other, output) * entries
+            cost = conversion_cost(statistics, other, output, entries)
             yield Option(changed, candidate, candidate.cost + cost, {}, output)
 
 
 def _sorted_result(
-    problem: Problem, statistics: Statistics, entries: float, judge: Judge
+    problem: Problem, statistics: Statistics, products: float, judge: Judge
 ) -> Iterator[Option]:
     """Yield the options to collect the result's entries in a list and sort them.
 
@@ -230,7 +233,9 @@ def _sorted_result(
             replace(option, final=output, sort=True)
             for option in _converted_operands(changed, statistics, False, judge)
         ]
-    table, cost = _merging(problem, statistics, entries, repeated)
+    table, cost = _merging(problem, statistics, products, repeated)
+    # The list is sorted, and the result taken from there.
+    cost += 2 * COSTS["step"]
     for option in found:
         yield replace(option, cost=option.cost + cost, table=table)
 
@@ -265,8 +270,10 @@ def _all_converted(problem: Problem, statistics: Statistics) -> Iterator[Option]
         candidate = candidate_in(order, changed, statistics)
         if not isinstance(candidate, str):
             cost = sum(
-                conversion_cost(statistics, problem.specs[name], wanted)
-                * statistics.positions[name][-1]
+                conversion_cost(
+                    *(statistics, problem.specs[name], wanted),
+                    statistics.positions[name][-1],
+                )
                 for name, wanted in convert.items()
             )
             yield Option(changed, candidate, candidate.cost + cost, convert)
@@ -330,8 +337,16 @@ def _located_first(
 def result_entries(problem: Problem, statistics: Statistics) -> float:
     """Return the estimated number of entries of a problem's result.
 
-    It is that of its products: how many meet at one coordinate is not known.
+    It is that of its products, where it is not known how many meet at one coordinate.
     """
+    products = result_products(problem, statistics)
+    _, reductions = split_reductions(problem.assignment.value)
+    summed = (index for item in reductions for index in item.reduce.indices)
+    return products / repeats_of(summed, statistics)
+
+
+def result_products(problem: Problem, statistics: Statistics) -> float:
+    """Return the estimated number of products of which a problem's result is made."""
     value, reductions = split_reductions(problem.assignment.value)
     order = [
         *problem.assignment.target.indices,

@@ -1,12 +1,13 @@
-"""How much longer the fibres are that a loop meets than those of its operand at large.
+"""What two operands have in common: entries at one coordinate, products that meet.
 
 A mean says how long a fibre is. Where an index is visited as often as another operand
 has entries there, and both have most of their entries at the same values of it, most of
 the fibres that a loop meets are the long ones: a graph times itself has far more
-products than the mean length of its rows says.
+products than the mean length of its rows says. And products may share coordinates:
+those of a band with itself fall on few entries, those of a random pattern on as many.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from sparray.compiler.identity import cached_by_identity
 from sparray.compiler.index_notation.nodes import Access
@@ -14,7 +15,17 @@ from sparray.compiler.levels import is_walked, level_index, n_levels, walked_ind
 from sparray.compiler.problem import Problem
 from sparray.compiler.scheduler.statistics import Statistics
 
-__all__ = ["overlap_below"]
+__all__ = ["overlap_below", "repeats_of"]
+
+
+def repeats_of(reduced: Iterable[str], statistics: Statistics) -> float:
+    """Return how many products of a sum have the same coordinates, in the mean.
+
+    The most that is known of two operands is taken for all of them.
+    """
+    summed = frozenset(reduced)
+    found = (n for (index, _), n in statistics.repeats.items() if index in summed)
+    return max(found, default=1.0)
 
 
 def overlap_below(

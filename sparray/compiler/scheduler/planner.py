@@ -31,6 +31,7 @@ from sparray.compiler.scheduler.contraction import (
     positions_of,
 )
 from sparray.compiler.scheduler.conversions import conversion, conversion_statistics
+from sparray.compiler.scheduler.cost_model import COSTS
 from sparray.compiler.scheduler.decision import Reason, decide_widely
 from sparray.compiler.scheduler.knobs import Knobs, best_knobs
 from sparray.compiler.scheduler.listed_result import ordering_steps
@@ -180,7 +181,9 @@ def ways_of(
     if not alone:
         split = _try_split(planner, problem, names.OUTPUT, needed=False)
         if split is not None:
-            way = Way(None, Knobs(), split.cost - planner.cost)
+            # A kernel alone is counted without what it costs to take a step.
+            cost = split.cost - planner.cost - COSTS["step"]
+            way = Way(None, Knobs(), cost)
             found[str(way)] = way
     return tuple(sorted(found.values(), key=lambda way: way.cost))
 
@@ -359,7 +362,7 @@ def _append(
         old = problem.specs[name]
         arrays[name] = converted(planner, planner.bindings[name], old, spec)
     best, cost = _settled(planner, option)
-    planner.cost += cost
+    planner.cost += cost + COSTS["step"]
     wanted, final = option.problem.output, option.final
     decision = decide_widely(
         option.problem,

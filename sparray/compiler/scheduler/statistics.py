@@ -31,6 +31,11 @@ class Statistics:
         By an index and two operands: the pairs of their entries that have the same
         value of it, in units of what there would be if entries were spread evenly.
         1 where it is not given.
+    repeats : mapping of (str, frozenset of str) to float
+        By an index and two operands: how many products of their entries that agree at
+        it have the same other coordinates, in the mean. 1 where it is not given.
+    parallel : bool
+        Whether kernels may run on more than one thread.
     known : bool
         Whether these are sizes of operands, and not assumed ones.
     distinct : mapping of str to int
@@ -45,6 +50,8 @@ class Statistics:
     positions: Mapping[str, Sequence[int]]
     workspace_bytes: int = 2**63
     overlaps: Mapping[tuple[str, frozenset[str]], float] = field(default_factory=dict)
+    repeats: Mapping[tuple[str, frozenset[str]], float] = field(default_factory=dict)
+    parallel: bool = True
     known: bool = True
     distinct: Mapping[str, int] = field(default_factory=dict)
     merging: str = ""

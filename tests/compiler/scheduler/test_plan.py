@@ -10,10 +10,12 @@ from sparray.compiler import merge_lattice
 from sparray.compiler.cin.printer import print_statement
 from sparray.compiler.pipeline import compile_problem
 from sparray.compiler.schedule.assemble import Assembly
+from sparray.compiler.scheduler import candidates as scheduler_candidates
+from sparray.compiler.scheduler.candidates import best_candidate, candidates
 from sparray.compiler.scheduler.steps import KernelStep, PackStep, SortStep
 from sparray.compiler.scheduler.temporaries import can_assemble, reordered, slotted_leaf
 from sparray.evaluation.expression import assignment_expression, einsum_expression
-from sparray.evaluation.planning import operands_plan
+from sparray.evaluation.planning import operands_plan, operands_problem
 from sparray.formats import Format, as_format, named_format
 
 N = 2000
@@ -168,6 +170,77 @@ def test_masked_products_of_hubs_are_computed_where_the_mask_is():
     assert schedules("ik,kj,ij->ij", even, even, even) == [
         "reorder(i k j).parallelize(i).assemble(append)"
     ]
+
+
+def band(n, width):
+    rows = np.arange(n).repeat(width)
+    columns = np.clip(rows + np.tile(np.arange(width), n) - width // 2, 0, n - 1)
+    return sp.from_coords(
+        [rows, columns], np.ones(n * width), (n, n), "csr", duplicates="sum"
+    )
+
+
+def test_masked_products_that_meet_in_few_entries_are_listed():
+    # 31 times as many products as entries: a list is cheaper than to search rows of B
+    # for each entry of the mask. Spread at random they would be searched.
+    banded, spread = band(3000, 61), entries(6000, 20)
+    assert not any("i j k" in step for step in schedules("ik,kj,ij->ij", *[banded] * 3))
+    assert any("i j k" in step for step in schedules("ik,kj,ij->ij", *[spread] * 3))
+
+
+def test_few_entries_are_worth_no_further_steps():
+    few = sp.from_coords(
+        np.random.default_rng(3).integers(0, 200_000, (2, 4000)),
+        *(np.ones(4000), (200_000,) * 2, "dcsr"),
+    )
+    transposed = few.T.to_format("dcsr")
+    (schedule,) = schedules("ij,jk->ik", few, transposed)
+    assert schedule.startswith("reorder(i k j)")
+
+
+def test_sums_in_registers_beat_sums_in_memory():
+    coords = np.unique(np.random.default_rng(0).integers(0, 14, (3, 2000)), axis=1)
+    tensor = sp.from_coords(coords, np.ones(coords.shape[1]), (14, 14, 14), "csf")
+    factors = np.ones((14, 8)), np.ones((14, 8))
+    (schedule,) = schedules("ijk,jr,ks->irs", tensor, *factors)
+    assert ".tile(" in schedule
+    assert "accumulate" not in schedule
+
+
+@pytest.mark.parametrize(
+    ("text", "operands"),
+    [
+        ("ij,jk->ik", (CSR, CSR)),
+        ("ij,jk->ik", (CSR, DENSE)),
+        ("ik,kj,ij->ij", (CSR, CSC, CSR)),
+        ("ij,ij->j", (COO, CSR)),
+        ("ij,kj->ki", (DCSR, DENSE.T)),
+    ],
+)
+def test_the_cheapest_order_is_found_without_judging_all(text, operands):
+    expression = einsum_expression(text, len(operands))
+    problem, statistics = operands_problem(expression, operands)
+    every = list(candidates(problem, statistics))
+    best = min(every, key=lambda candidate: candidate.cost, default=None)
+    assert best_candidate(problem, statistics) == best
+
+
+def test_orders_that_cost_more_by_their_loops_alone_are_not_judged(monkeypatch):
+    judged = []
+    judge = scheduler_candidates.judge
+    monkeypatch.setattr(
+        scheduler_candidates,
+        "judge",
+        lambda order, *rest: judged.append(order) or judge(order, *rest),
+    )
+    expression = einsum_expression("ijk,jr,ks->irs", 3)
+    coords = np.random.default_rng(0).integers(0, 300, (3, 4000))
+    tensor = sp.from_coords(coords, np.ones(4000), (300,) * 3, "csf", duplicates="sum")
+    operands = tensor, np.ones((300, 16)), np.ones((300, 16))
+    problem, statistics = operands_problem(expression, operands)
+    best_candidate(problem, statistics)
+    # The levels allow 20 of 120 orders.
+    assert 0 < len(judged) < 15
 
 
 def test_a_list_workspace_is_never_far_longer_than_its_content():
