@@ -8,6 +8,7 @@ from sparray.torch.operators import (
     pointwise,
     products,
     reductions,
+    softmax,
     transpositions,
 )
 
@@ -19,5 +20,6 @@ __all__ = [
     "pointwise",
     "products",
     "reductions",
+    "softmax",
     "transpositions",
 ]

@@ -17,7 +17,7 @@ from sparray.torch.gradient_formats import anchor_of, refuse_anchored
 from sparray.torch.pattern import Pattern
 from sparray.torch.tensor import SparseTensor
 
-__all__ = ["compute", "dimension", "one_dtype"]
+__all__ = ["compute", "dimension", "one_dtype", "simpler"]
 
 
 def compute(
@@ -43,8 +43,8 @@ def compute(
         try:
             values, pattern = evaluate(expression, tensors, patterns, format, anchors)
         except UnsupportedError:
-            simpler = [_simpler(operand) for operand in operands]
-            if all(new is old for new, old in zip(simpler, operands, strict=True)):
+            easier = [simpler(operand) for operand in operands]
+            if all(new is old for new, old in zip(easier, operands, strict=True)):
                 raise
             _refused.add(_question(expression, patterns, format))
         else:
@@ -53,7 +53,7 @@ def compute(
             if anchors:
                 refuse_anchored(expression.text, *operands)
             return SparseTensor(pattern, values)
-    return compute(expression, [_simpler(operand) for operand in operands], format)
+    return compute(expression, [simpler(operand) for operand in operands], format)
 
 
 def _parts(
@@ -94,7 +94,7 @@ def _question(
     return (expression, format, *formats)
 
 
-def _simpler(operand: torch.Tensor) -> torch.Tensor:
+def simpler(operand: torch.Tensor) -> torch.Tensor:
     """Return a sparse tensor in a format that every kernel reads; the same if it is.
 
     The pattern is converted once and kept; the values stay in the graph.
