@@ -5,7 +5,7 @@ import torch
 from torch.nn import functional
 
 import sparray.torch as spt
-from sparray.errors import DTypeError, ShapeError
+from sparray.errors import DTypeError, ShapeError, WouldDensifyError
 
 from .conftest import gapped
 
@@ -97,3 +97,9 @@ def test_wrong_arguments():
     with pytest.raises(DTypeError, match="floating-point"):
         W.to(torch.int64).softmax(1)
     assert W.to(torch.int64).softmax(1, dtype=torch.float32).dtype == torch.float32
+
+
+def test_a_dense_gradient_is_refused():
+    W = spt.tensor(gapped(3, 4), "csr", requires_grad=True, grad_format="dense")
+    with spt.strict(), pytest.raises(WouldDensifyError, match="grad_format"):
+        W.softmax(1)

@@ -13,6 +13,7 @@ from sparray.errors import DTypeError
 from sparray.evaluation.expression import Expression, assignment_expression
 from sparray.functions.einsum import einsum
 from sparray.sparse_array import SparseArray
+from sparray.torch.gradient_formats import refuse_anchored
 from sparray.torch.operators.operands import compute, dimension, simpler
 from sparray.torch.pattern import Pattern, as_tensor_of
 from sparray.torch.table import implements
@@ -73,6 +74,7 @@ def _over_stored(
             f"softmax: expected floating-point values, got {given.dtype} "
             "(dtype=torch.float32 converts them)"
         )
+    refuse_anchored("softmax", given)
     scores: Any = simpler(given)
     if not scores.format.is_sorted:
         scores = scores.to_format(default_format(scores.dim()))
