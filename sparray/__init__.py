@@ -66,6 +66,10 @@ _NAMES = {
     "sparray.functions.precompile": "precompile Precompiled",
     "sparray.functions.ranges": "arange linspace",
     "sparray.functions.reductions.moments": "mean std var",
+    "sparray.functions.reductions.nans": (
+        "nan_to_num nanargmax nanargmin nanmax nanmean nanmin nanprod nanstd nansum "
+        "nanvar"
+    ),
     "sparray.functions.reductions.positions": "argmax argmin",
     "sparray.functions.reductions.running": "cumulative_prod cumulative_sum",
     "sparray.functions.reductions.totals": "all any count_nonzero max min prod sum",

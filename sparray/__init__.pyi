@@ -172,6 +172,16 @@ from sparray.functions.ranges import linspace as linspace
 from sparray.functions.reductions.moments import mean as mean
 from sparray.functions.reductions.moments import std as std
 from sparray.functions.reductions.moments import var as var
+from sparray.functions.reductions.nans import nan_to_num as nan_to_num
+from sparray.functions.reductions.nans import nanargmax as nanargmax
+from sparray.functions.reductions.nans import nanargmin as nanargmin
+from sparray.functions.reductions.nans import nanmax as nanmax
+from sparray.functions.reductions.nans import nanmean as nanmean
+from sparray.functions.reductions.nans import nanmin as nanmin
+from sparray.functions.reductions.nans import nanprod as nanprod
+from sparray.functions.reductions.nans import nanstd as nanstd
+from sparray.functions.reductions.nans import nansum as nansum
+from sparray.functions.reductions.nans import nanvar as nanvar
 from sparray.functions.reductions.positions import argmax as argmax
 from sparray.functions.reductions.positions import argmin as argmin
 from sparray.functions.reductions.running import cumulative_prod as cumulative_prod

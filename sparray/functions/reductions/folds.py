@@ -18,7 +18,7 @@ from sparray.functions.indexing.axes import checked_axes
 from sparray.functions.reductions.segments import Segments, segments
 from sparray.sparse_array import SparseArray
 
-__all__ = ["FOLDS", "Fold", "fold", "reduced_axes"]
+__all__ = ["FOLDS", "Fold", "fold", "loop_dtype", "reduced_axes"]
 
 Elements = npt.NDArray[Any]
 _COUNTED = 2**62
@@ -40,12 +40,15 @@ class Fold:
         ``repeated(fill, counts)`` gives the fill value combined with itself so often.
     has_identity : bool
         Whether there is a result of no terms.
+    keeps : bool
+        Whether the identity leaves each other element as it is: ``gcd(-4, 0)`` is 4.
     """
 
     name: str
     ufunc: np.ufunc
     repeated: Callable[[Elements, Elements], Elements]
     has_identity: bool = True
+    keeps: bool = True
 
 
 def _product(fill: Elements, counts: Elements) -> Elements:
@@ -66,6 +69,29 @@ def _itself(fill: Elements, counts: Elements) -> Elements:
     return np.broadcast_to(fill, counts.shape)
 
 
+def _odd(fill: Elements, counts: Elements) -> Elements:
+    """Return the fill value where it is counted an odd number of times, and else 0."""
+    return np.where(counts % 2 == 1, fill, fill.dtype.type(0))
+
+
+def _magnitude(fill: Elements, counts: Elements) -> Elements:
+    return np.where(counts == 1, fill, np.abs(fill))
+
+
+def _length(fill: Elements, counts: Elements) -> Elements:
+    long = np.abs(fill) * np.sqrt(counts.astype(fill.dtype))
+    return np.where(counts == 1, fill, long)
+
+
+def _logarithm(of: np.ufunc) -> Callable[[Elements, Elements], Elements]:
+    def repeated(fill: Elements, counts: Elements) -> Elements:
+        with np.errstate(all="ignore"):
+            made: Elements = fill + of(counts.astype(fill.dtype))
+        return made
+
+    return repeated
+
+
 FOLDS = {
     one.name: one
     for one in (
@@ -75,8 +101,35 @@ FOLDS = {
         Fold("max", np.maximum, _itself, has_identity=False),
         Fold("any", np.logical_or, _itself),
         Fold("all", np.logical_and, _itself),
+        Fold("logical_xor", np.logical_xor, _odd),
+        Fold("bitwise_and", np.bitwise_and, _itself),
+        Fold("bitwise_or", np.bitwise_or, _itself),
+        Fold("bitwise_xor", np.bitwise_xor, _odd),
+        Fold("fmax", np.fmax, _itself, has_identity=False),
+        Fold("fmin", np.fmin, _itself, has_identity=False),
+        Fold("gcd", np.gcd, _magnitude, keeps=False),
+        Fold("lcm", np.lcm, _magnitude, has_identity=False),
+        Fold("hypot", np.hypot, _length, keeps=False),
+        Fold("logaddexp", np.logaddexp, _logarithm(np.log)),
+        Fold("logaddexp2", np.logaddexp2, _logarithm(np.log2)),
     )
 }
+
+
+def loop_dtype(ufunc: np.ufunc, dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return the dtype that a ufunc of two reduces elements of a dtype in.
+
+    Raises
+    ------
+    DTypeError
+        If it does not.
+    """
+    if ufunc.types and ufunc.ntypes > 1:
+        try:
+            return ufunc.resolve_dtypes((None, dtype, None), reduction=True)[-1]
+        except TypeError as error:
+            raise DTypeError(f"{ufunc.__name__}: {error}") from None
+    return dtype
 
 
 def reduced_axes(axis: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -121,7 +174,7 @@ def fold(
     array = asarray(x)
     axes = reduced_axes(axis, array.shape)
     operator = FOLDS[name]
-    if name in ("any", "all"):
+    if name in ("any", "all", "logical_xor"):
         array = _truths(array)
     elif dtype is not None:
         array = array.astype(dtype)
@@ -218,7 +271,7 @@ def by_segments(operator: Fold, parts: Segments, fill: Any) -> Any:
         elements = operator.ufunc.reduceat(values, parts.starts, dtype=values.dtype)
     n_terms = parts.n_terms
     identity = operator.ufunc.identity
-    is_identity = identity is not None and bool(wide == identity)
+    is_identity = identity is not None and operator.keeps and bool(wide == identity)
     empty = wide
     if n_terms == 0 and identity is not None:
         empty = np.asarray(identity, wide.dtype)

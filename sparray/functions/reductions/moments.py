@@ -13,7 +13,7 @@ from sparray.functions.reductions.folds import reduced_axes
 from sparray.functions.reductions.segments import Segments, segments
 from sparray.sparse_array import SparseArray
 
-__all__ = ["mean", "std", "var"]
+__all__ = ["in_floats", "mean", "squares", "std", "var"]
 
 
 def mean(
@@ -54,7 +54,7 @@ def mean(
     >>> sp.mean(sp.array([[0, 2], [3, 1]], format="csr"), axis=1)
     array([1., 2.])
     """
-    array, made = _in_floats(x, dtype)
+    array, made = in_floats(x, dtype)
     parts = segments(array, reduced_axes(axis, array.shape), keepdims=keepdims)
     elements, fill = _means(parts, array.fill_value)
     return parts.result(elements.astype(made), np.asarray(fill).astype(made)[()])
@@ -148,17 +148,23 @@ def _spread(
     of: np.ufunc,
 ) -> Any:
     """Return a function of the variance over some axes."""
-    array, made = _in_floats(x, None)
+    array, made = in_floats(x, None)
     made = np.empty(0, made).real.dtype
     parts = segments(array, reduced_axes(axis, array.shape), keepdims=keepdims)
     elements, fill = map(of, _variances(parts, array.fill_value, correction))
     return parts.result(elements.astype(made), np.asarray(fill).astype(made)[()])
 
 
-def _in_floats(
-    x: Any, dtype: npt.DTypeLike | None
-) -> tuple[SparseArray, np.dtype[Any]]:
-    """Return an array of floats, halves as float32, and the dtype of the result."""
+def in_floats(x: Any, dtype: npt.DTypeLike | None) -> tuple[SparseArray, np.dtype[Any]]:
+    """Return an array of floats, halves as float32, and the dtype of the result.
+
+    Parameters
+    ----------
+    x : SparseArray or array-like
+        Any format.
+    dtype : dtype or None
+        What is asked for.
+    """
     array = asarray(x)
     made = array.dtype if dtype is None else as_dtype(dtype)
     if not is_half(made) and made.kind not in "fc":
@@ -197,14 +203,15 @@ def _variances(
     degrees = float(n_terms) - correction
     missing = np.asarray((n_terms - parts.counts) if n_terms < 2**62 else n_terms)
     with np.errstate(all="ignore"):
-        stored = _sums(parts, _squares(parts.values - parts.each(means)))
-        squares = _squares(np.asarray(fill) - means)
-        rest = np.where(missing > 0, squares * missing.astype(float), 0)
+        stored = _sums(parts, squares(parts.values - parts.each(means)))
+        beside = squares(np.asarray(fill) - means)
+        rest = np.where(missing > 0, beside * missing.astype(float), 0)
         elements = (stored + rest) / np.float64(max(degrees, 0.0))
-        alone = _squares(np.asarray(fill) - fill) * float(n_terms)
+        alone = squares(np.asarray(fill) - fill) * float(n_terms)
         return elements, alone / np.float64(max(degrees, 0.0))
 
 
-def _squares(numbers: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def squares(numbers: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return the squares of the magnitudes of numbers."""
     made: npt.NDArray[Any] = np.real(numbers * np.conj(numbers))
     return made

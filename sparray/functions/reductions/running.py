@@ -8,8 +8,9 @@ import numpy.typing as npt
 from sparray.compiler.loop_ir.dtypes import is_half, widened
 from sparray.functions.creation import asarray
 from sparray.functions.indexing.axes import only_axis
+from sparray.functions.reductions.folds import loop_dtype
 
-__all__ = ["cumulative_prod", "cumulative_sum"]
+__all__ = ["cumulative_prod", "cumulative_sum", "running"]
 
 
 def cumulative_sum(
@@ -50,7 +51,7 @@ def cumulative_sum(
     >>> sp.cumulative_sum(sp.array([0, 2, 0, 1]))
     array([0, 2, 2, 3])
     """
-    return _running(np.add, x, axis, dtype, include_initial)
+    return running(np.add, x, axis, dtype, include_initial)
 
 
 def cumulative_prod(
@@ -90,22 +91,34 @@ def cumulative_prod(
     >>> sp.cumulative_prod(sp.array([1, 2, 3], fill_value=1))
     array([1, 2, 6])
     """
-    return _running(np.multiply, x, axis, dtype, include_initial)
+    return running(np.multiply, x, axis, dtype, include_initial)
 
 
-def _running(
+def running(
     ufunc: np.ufunc,
     x: Any,
     axis: int | None,
     dtype: npt.DTypeLike | None,
-    include_initial: bool,
+    include_initial: bool = False,
 ) -> npt.NDArray[Any]:
+    """Return what a ufunc of two makes of all elements up to each one along an axis.
+
+    Parameters
+    ----------
+    ufunc : numpy.ufunc
+        Of two operands and one result.
+    x : SparseArray or array-like
+        Any format.
+    axis, dtype, include_initial
+        As for `cumulative_sum`.
+    """
     array = asarray(x)
     along = only_axis(axis, array.shape)
     elements = widened(array.todense())
     half = is_half(array.dtype) and dtype is None
     if not half and dtype is None:
-        dtype = ufunc.reduce(np.zeros(0, array.dtype)).dtype
+        # Of narrow integers sums and products are wider.
+        dtype = loop_dtype(ufunc, array.dtype)
     made: npt.NDArray[Any] = ufunc.accumulate(elements, axis=along, dtype=dtype)
     made = made.astype(array.dtype) if half else made
     if not include_initial:
