@@ -6,21 +6,27 @@ what NumPy's signature has more. Whatever is left is refused: nothing is made de
 
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from sparray.array_operators import ArrayOperators
-from sparray.errors import ShapeError, UnsupportedError
+from sparray.errors import DTypeError, ShapeError, UnsupportedError
 from sparray.functions import elementwise
 from sparray.functions.alike import full_like
-from sparray.functions.creation import full
+from sparray.functions.creation import asarray, full
 from sparray.functions.data_types import can_cast, result_type
 from sparray.functions.differences import diff
-from sparray.functions.einsum import as_operand
+from sparray.functions.einsum import as_operand, einsum
 from sparray.functions.linear_algebra import norms
-from sparray.functions.linear_algebra.products import matmul, outer, tensordot
+from sparray.functions.linear_algebra.products import cross, matmul, outer, tensordot
+from sparray.functions.manipulation.dimensions import expand_dims
+from sparray.functions.manipulation.shapes import reshape
+from sparray.functions.numpy_elements import ELEMENTS
+from sparray.functions.numpy_reductions import REDUCTIONS
+from sparray.functions.numpy_shapes import SHAPES
 from sparray.functions.searching import nonzero
 from sparray.sparse_array import SparseArray
 
@@ -30,9 +36,6 @@ __all__ = ["apply_function"]
 _ALIASES = {
     "amax": "max",
     "amin": "min",
-    "concatenate": "concat",
-    "cumprod": "cumulative_prod",
-    "cumsum": "cumulative_sum",
     "transpose": "permute_dims",
 }
 # The same name for something else.
@@ -105,13 +108,6 @@ def _size(a: Any, axis: int | None = None) -> int:
 
 def _copy(a: Any, order: str = "K", subok: bool = False) -> Any:
     return a.copy()
-
-
-def _round(a: Any, decimals: int = 0, out: None = None) -> Any:
-    if decimals or out is not None:
-        raise UnsupportedError("round: expected no decimals and no out")
-    # NumPy leaves integers as they are.
-    return elementwise.round(a)
 
 
 def _like(fill_value: Any) -> Callable[..., SparseArray]:
@@ -208,13 +204,120 @@ def _can_cast(from_: Any, to: Any, casting: str = "safe") -> bool:
     return bool(np.can_cast(dtype, to, casting))  # type: ignore[arg-type]
 
 
+def _array(
+    object: Any,
+    dtype: npt.DTypeLike | None = None,
+    *,
+    copy: bool | None = True,
+    order: str = "K",
+    subok: bool = False,
+    ndmin: int = 0,
+) -> SparseArray:
+    """Return what NumPy's ``array(..., like=A)`` asks for."""
+    made = asarray(object, dtype=dtype, copy=copy)
+    while made.ndim < ndmin:
+        made = expand_dims(made, axis=0)
+    return made
+
+
+def _array_repr(arr: Any, *args: Any, **options: Any) -> str:
+    return repr(arr)
+
+
+def _array_str(a: Any, *args: Any, **options: Any) -> str:
+    return str(a)
+
+
+def _common_type(*arrays: Any) -> type[Any]:
+    return np.common_type(*[np.empty(0, as_operand("x", x).dtype) for x in arrays])
+
+
+def _min_scalar_type(a: Any, /) -> np.dtype[Any]:
+    return np.min_scalar_type(np.empty(1, a.dtype))
+
+
+def _copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
+    if not isinstance(dst, SparseArray):
+        raise UnsupportedError(
+            "copyto: expected a sparse array to write to, got a dense one; "
+            "dense[...] = A.todense() copies"
+        )
+    given = as_operand("src", src)
+    if not np.can_cast(given.dtype, dst.dtype, casting):  # type: ignore[arg-type]
+        raise DTypeError(f"copyto: expected {dst.dtype} or less, got {given.dtype}")
+    dst[...] = given if where is True else elementwise.where(where, given, dst)
+
+
+def _cross(
+    a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: Any = None
+) -> Any:
+    if axis is not None or (axisa, axisb, axisc) == (-1, -1, -1):
+        return cross(a, b, axis=-1 if axis is None else axis)
+    raise UnsupportedError("cross: expected one axis for all, got several")
+
+
+def _ediff1d(ary: Any, to_end: None = None, to_begin: None = None) -> Any:
+    if to_end is not None or to_begin is not None:
+        raise UnsupportedError("ediff1d: expected neither to_end nor to_begin")
+    return diff(reshape(as_operand("ary", ary), -1))
+
+
+def _einsum(
+    *operands: Any,
+    out: None = None,
+    dtype: npt.DTypeLike | None = None,
+    order: str = "K",
+    casting: str = "safe",
+    optimize: Any = True,
+) -> Any:
+    """Return what NumPy's does; the order of contractions is ours in any case."""
+    if out is not None:
+        raise UnsupportedError("einsum: out: expected None, got an array")
+    text, *given = operands
+    if dtype is not None:
+        given = [as_operand("operand", x).astype(np.dtype(dtype)) for x in given]
+    return einsum(text, *given)
+
+
+def _multi_dot(arrays: Sequence[Any], *, out: None = None) -> Any:
+    if out is not None or len(arrays) < 2:
+        raise UnsupportedError("multi_dot: expected two arrays or more, and no out")
+    letters = [chr(ord("a") + n) for n in range(len(arrays) + 1)]
+    terms = [f"{i}{j}" for i, j in pairwise(letters)]
+    given = [as_operand("array", x) for x in arrays]
+    if given[0].ndim == 1:
+        terms[0] = letters[1]
+    if given[-1].ndim == 1:
+        terms[-1] = letters[-2]
+    first = "" if given[0].ndim == 1 else letters[0]
+    last = "" if given[-1].ndim == 1 else letters[-1]
+    return einsum(f"{','.join(terms)}->{first}{last}", *given)
+
+
+def _shares_memory(a: Any, b: Any, /, max_work: Any = None) -> bool:
+    """Tell whether two arrays share a buffer of values or of a level."""
+    return any(np.may_share_memory(x, y) for x in _buffers(a) for y in _buffers(b))
+
+
+def _buffers(x: Any) -> list[Any]:
+    if not isinstance(x, SparseArray):
+        return [np.asarray(x)]
+    return [x.values, *[buffer for level in x.levels for buffer in level.values()]]
+
+
+def _vdot(a: Any, b: Any, /) -> Any:
+    left, right = (reshape(as_operand("x", x), -1) for x in (a, b))
+    return einsum("i,i->", elementwise.conj(left), right)
+
+
 _OWN: dict[Callable[..., Any], Callable[..., Any]] = {
+    **ELEMENTS,
+    **REDUCTIONS,
+    **SHAPES,
     np.shape: _shape,
     np.ndim: _ndim,
     np.size: _size,
     np.copy: _copy,
-    np.round: _round,
-    np.around: _round,
     np.full_like: _full_like,
     np.zeros_like: _like(0),
     np.empty_like: _like(0),
@@ -230,4 +333,17 @@ _OWN: dict[Callable[..., Any], Callable[..., Any]] = {
     np.outer: outer,
     np.result_type: result_type,
     np.can_cast: _can_cast,
+    np.array: _array,
+    np.array_repr: _array_repr,
+    np.array_str: _array_str,
+    np.common_type: _common_type,
+    np.copyto: _copyto,
+    np.cross: _cross,
+    np.ediff1d: _ediff1d,
+    np.einsum: _einsum,
+    np.linalg.multi_dot: _multi_dot,
+    np.may_share_memory: _shares_memory,
+    np.min_scalar_type: _min_scalar_type,
+    np.shares_memory: _shares_memory,
+    np.vdot: _vdot,
 }

@@ -6,7 +6,7 @@ included, is applied to the stored values and to the fill value.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,7 @@ import numpy.typing as npt
 from sparray.array_operators import ArrayOperators, apply_operands, broadcast_shape
 from sparray.errors import DTypeError, ShapeError, UnsupportedError
 from sparray.functions import elementwise
-from sparray.functions.creation import zeros
+from sparray.functions.creation import asarray, zeros
 from sparray.functions.einsum import as_operand, einsum
 from sparray.functions.ufunc_methods import METHODS
 from sparray.sparse_array import SparseArray
@@ -106,29 +106,33 @@ def apply_ufunc(
     given = dict(options)
     outs = given.pop("out", None)
     if method == "__call__":
+        if outs is not None and given.get("where", True) is not True:
+            return _where_chosen(ufunc, inputs, outs, given)
         result = _call(ufunc, inputs, given)
-    elif method in METHODS:
-        result = METHODS[method](ufunc, inputs, given)
     else:
-        raise UnsupportedError(f"{ufunc.__name__}.{method}: {_UNSUPPORTED[method]}")
+        result = METHODS[method](ufunc, inputs, given)
     if outs is None or result is NotImplemented:
         return result
     return _written(ufunc, result, outs)
+
+
+def _where_chosen(
+    ufunc: np.ufunc, inputs: Sequence[Any], outs: Sequence[Any], given: dict[str, Any]
+) -> Any:
+    """Write results where a condition holds; the other elements stay."""
+    where = given.pop("where")
+    found = _several(_call(ufunc, inputs, given))
+    made = [
+        one if out is None else elementwise.where(where, one, out)
+        for one, out in zip(found, outs, strict=True)
+    ]
+    return _written(ufunc, made[0] if len(made) == 1 else tuple(made), outs)
 
 
 def _is_ours(operand: Any) -> bool:
     """Tell whether an operand does not answer ufuncs itself, as lazy arrays do."""
     hook = getattr(type(operand), "__array_ufunc__", None)
     return isinstance(operand, ArrayOperators | np.ndarray | np.generic) or hook is None
-
-
-_UNSUPPORTED = {
-    "at": (
-        "expected a dense array to change, got a sparse one: A[index] = A[index] + b "
-        "changes it, and from_coords(..., duplicates='sum') adds up what is repeated"
-    ),
-    "reduceat": "expected one of call, reduce, accumulate and outer",
-}
 
 
 def _written(ufunc: np.ufunc, result: Any, outs: Sequence[Any]) -> Any:
@@ -159,8 +163,8 @@ def _call(ufunc: np.ufunc, inputs: Sequence[Any], options: dict[str, Any]) -> An
     dtype = options.pop("dtype", None)
     if options.pop("where", True) is not True:
         raise UnsupportedError(
-            f"{ufunc.__name__}: where: expected True, got a condition; sparray.where "
-            "chooses between two arrays"
+            f"{ufunc.__name__}: where: expected True without an array to write to, got "
+            "a condition; sparray.where chooses between two arrays"
         )
     for name, harmless in (("casting", "same_kind"), ("order", "K"), ("subok", True)):
         if options.pop(name, harmless) != harmless:
@@ -325,9 +329,12 @@ def _aligned(
             array.format, array.shape, array._levels, mark, np.False_
         )
         everything = pattern if everything is None else everything | pattern
-    union = cast("SparseArray", everything)
+    union = asarray(everything)
     if union.shape != shape:
-        union = cast("SparseArray", union | zeros(shape, bool))
+        union = asarray(union | zeros(shape, bool))
+    if union.format.is_dense:
+        # Every element is stored; what has no pattern of its own is dense.
+        union = union.to_format(_plain(union).format)
     made = []
     for array in unique:
         # Adding zeros that are stored stores what they do, and changes no number.

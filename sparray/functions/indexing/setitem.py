@@ -16,7 +16,7 @@ from sparray.functions.indexing.targets import is_selected, targets
 from sparray.functions.manipulation.repacked import broadcast_entries, entries
 from sparray.sparse_array import SparseArray
 
-__all__ = ["setitem"]
+__all__ = ["every_element", "setitem"]
 
 Entries = tuple[npt.NDArray[np.int64], npt.NDArray[Any]]
 
@@ -63,7 +63,7 @@ def setitem(array: SparseArray, index: Any, value: Any) -> None:
     if isinstance(given, SparseArray):
         coords, values = _broadcast_entries(given, selection.shape)
     else:
-        coords, values = _elements(given, selection.shape)
+        coords, values = every_element(given, selection.shape)
     places, last = targets(coords, selection)
     if not isinstance(given, SparseArray):
         last &= differs(values, array.fill_value)
@@ -127,7 +127,7 @@ def _assign_dense(
     """Write elements where they are: only the selected ones are touched."""
     elements = given.todense() if isinstance(given, SparseArray) else given
     wanted = np.broadcast_to(_without_front(elements, selection.shape), selection.shape)
-    coords, values = _elements(wanted, selection.shape)
+    coords, values = every_element(wanted, selection.shape)
     places, last = targets(coords, selection)
     dense_view(array)[tuple(places[:, last])] = values[last]
 
@@ -138,8 +138,14 @@ def _without_front(
     return elements.reshape(elements.shape[max(0, elements.ndim - len(shape)) :])
 
 
-def _elements(given: npt.NDArray[Any], shape: tuple[int, ...]) -> Entries:
-    """Return every element of a value that is broadcast to a shape, as entries."""
+def every_element(given: npt.NDArray[Any], shape: tuple[int, ...]) -> Entries:
+    """Return every element of a value that is broadcast to a shape, as entries.
+
+    Raises
+    ------
+    WouldDensifyError
+        If there are more than fit in memory.
+    """
     try:
         values = np.broadcast_to(_without_front(given, shape), shape).reshape(-1)
         coords = np.indices(shape, np.int64).reshape(len(shape), values.size)
