@@ -129,7 +129,11 @@ def _assign_dense(
     wanted = np.broadcast_to(_without_front(elements, selection.shape), selection.shape)
     coords, values = every_element(wanted, selection.shape)
     places, last = targets(coords, selection)
-    dense_view(array)[tuple(places[:, last])] = values[last]
+    view = dense_view(array)
+    if array.ndim:
+        view[tuple(places[:, last])] = values[last]
+    elif last.any():
+        view[()] = values[last][-1]
 
 
 def _without_front(

@@ -153,3 +153,11 @@ def test_elements_that_no_memory_has_are_refused():
         array[...] = 1.0
     array[...] = sp.zeros((1, 2**40), format="coo")
     assert array.nnz == 0
+
+
+@pytest.mark.parametrize("index", [(), ...])
+def test_the_element_of_an_array_without_dimensions(index):
+    for format in ("dense", "coo"):
+        array = sp.array(2.0, format)
+        array[index] = 5.0
+        assert float(array) == 5.0
