@@ -7,9 +7,10 @@ from typing import Any
 from torch import nn
 
 from sparray.errors import PlanError
+from sparray.torch.gradient_formats import unwatch, watch, watched_gradient
 from sparray.torch.plan import Place
 from sparray.torch.sparsifiers.sparsifier import Observed, Sparsifier
-from sparray.torch.tensor import values_of
+from sparray.torch.tensor import SparseTensor, values_of
 
 __all__ = ["observing", "run"]
 
@@ -36,7 +37,11 @@ def run(
     PlanError
         If a sparsifier must see something, and there is no ``calibrate``.
     """
-    observers = [(place, s) for place, s in chosen if s.observes is not None]
+    observers = [
+        (place, s)
+        for place, s in chosen
+        if s.observes is not None and not _fed(place, s)
+    ]
     if not observers:
         return
     if calibrate is None:
@@ -57,13 +62,49 @@ def observing(observers: Sequence[tuple[Place, Sparsifier]]) -> Iterator[None]:
     Raises
     ------
     PlanError
-        If one must see what hooks do not show.
+        If one is to regrow a parameter that is dense, or saw no gradient.
     """
+    growing = [(p, s) for p, s in observers if s.observes is Observed.GROWTH]
     with ExitStack() as stack:
+        for place, _ in growing:
+            stack.callback(_unwatch, place.parameter)
+            _watch(place)
         for place, sparsifier in observers:
             for handle in _hooks(place, sparsifier):
                 stack.callback(handle.remove)
         yield
+        for place, sparsifier in growing:
+            if not _fed(place, sparsifier):
+                raise PlanError(
+                    f"{place.name}: expected calibrate= to call backward, since "
+                    f"{sparsifier!r} chooses by {Observed.GROWTH.value}, got none"
+                )
+
+
+def _fed(place: Place, sparsifier: Any) -> bool:
+    """Show a sparsifier the dense gradient of a parameter, if there is one."""
+    if sparsifier.observes is not Observed.GROWTH:
+        return False
+    gradient = watched_gradient(place.parameter)
+    if gradient is None:
+        return False
+    sparsifier.forget()
+    sparsifier.observe(gradient.detach())
+    return True
+
+
+def _watch(place: Place) -> None:
+    if not isinstance(place.parameter, SparseTensor):
+        raise PlanError(
+            f"{place.name}: expected a parameter that is sparse, to exchange entries "
+            "of, got a dense one; sparsify it first, as by RandomFraction"
+        )
+    watch(place.parameter)
+
+
+def _unwatch(parameter: Any) -> None:
+    if isinstance(parameter, SparseTensor):
+        unwatch(parameter)
 
 
 def _hooks(place: Place, sparsifier: Any) -> Iterator[Any]:
@@ -77,10 +118,4 @@ def _hooks(place: Place, sparsifier: Any) -> Iterator[Any]:
         leaf: Any = values_of(parameter)
         yield leaf.register_post_accumulate_grad_hook(
             lambda _: sparsifier.observe(parameter)
-        )
-    else:
-        raise PlanError(
-            f"{place.name}: expected a sparsifier that chooses by what a run shows, "
-            f"got {sparsifier!r}, which chooses by {sparsifier.observes.value}; "
-            "call its observe, then the sparsifier itself"
         )

@@ -8,7 +8,7 @@ compiled backward computes the gradient as that of the whole tensor.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -30,6 +30,9 @@ __all__ = [
     "grad_leaf",
     "refuse_anchored",
     "shown",
+    "unwatch",
+    "watch",
+    "watched_gradient",
 ]
 
 
@@ -43,10 +46,14 @@ class GradientRule:
         None for that of the tensor.
     sparsifier : Sparsifier or None
         Chooses among the stored entries, or among all elements if the format is dense.
+    watched : bool
+        Whether the dense gradient is computed beside the one that is asked for: for
+        who regrows entries, and not for ``grad``.
     """
 
     format: Format | None
     sparsifier: Any = None
+    watched: bool = False
 
     @property
     def is_dense(self) -> bool:
@@ -106,7 +113,9 @@ def as_rule(wanted: Any, pattern: "Pattern") -> GradientRule | None:
 def anchor_of(tensor: "SparseTensor") -> torch.Tensor | None:
     """Return the leaf whose gradient is the dense one of a tensor, if it has one."""
     rule = tensor._rule
-    if rule is None or not rule.is_dense or not tensor._stored.requires_grad:
+    if rule is None or not tensor._stored.requires_grad:
+        return None
+    if not (rule.is_dense or rule.watched):
         return None
     if tensor._anchor is None and (
         tensor._stored.is_leaf or tensor._stored.retains_grad
@@ -114,15 +123,44 @@ def anchor_of(tensor: "SparseTensor") -> torch.Tensor | None:
         # One element in memory, whatever the shape.
         zero = torch.zeros((), dtype=tensor._stored.dtype).expand(tensor.shape)
         tensor._anchor = zero.requires_grad_()
-        if rule.sparsifier is not None:
+        if rule.sparsifier is not None and rule.is_dense:
             tensor._anchor.register_hook(_Chosen(rule.sparsifier))  # type: ignore[no-untyped-call]
     return tensor._anchor
 
 
 def grad_leaf(tensor: "SparseTensor") -> torch.Tensor:
     """Return the tensor whose gradient is that of a sparse tensor."""
+    rule = tensor._rule
+    if rule is None or not rule.is_dense:
+        return tensor._stored
     anchor = anchor_of(tensor)
     return tensor._stored if anchor is None else anchor
+
+
+def watch(tensor: "SparseTensor") -> None:
+    """Compute the dense gradient of a tensor, too, from now on.
+
+    Its ``grad`` stays what it is. Nothing that was accumulated counts.
+    """
+    rule = tensor._rule or GradientRule(None)
+    if rule.is_dense and rule.sparsifier is None:
+        return
+    tensor._rule, tensor._anchor = replace(rule, watched=True), None
+
+
+def unwatch(tensor: "SparseTensor") -> None:
+    """Compute the dense gradient of a tensor no longer, but if it is asked for."""
+    rule = tensor._rule
+    if rule is not None and rule.watched:
+        plain = replace(rule, watched=False)
+        tensor._rule = None if plain == GradientRule(None) else plain
+        tensor._anchor = None
+
+
+def watched_gradient(tensor: Any) -> torch.Tensor | None:
+    """Return the dense gradient of a tensor that is watched, or is to have one."""
+    anchor = getattr(tensor, "_anchor", None)
+    return None if anchor is None else anchor.grad
 
 
 def shown(tensor: "SparseTensor", raw: torch.Tensor) -> torch.Tensor:
@@ -194,7 +232,7 @@ def carry(
     if rule is None:
         return made
     made._rule = rule
-    if rule.is_dense:
+    if rule.is_dense or rule.watched:
         if made._stored.requires_grad and torch.is_grad_enabled():
             anchor = anchor_of(source)
             if anchor is not None and made._stored is not source._stored:

@@ -10,9 +10,12 @@ import torch
 from torch import nn
 
 from sparray.errors import PlanError
-from sparray.torch.plan import Plan, Sparse, planned
+from sparray.torch.gradient_formats import unwatch, watch
+from sparray.torch.plan import Place, Plan, Sparse, planned
 from sparray.torch.sparsifiers.regrow import Regrow
+from sparray.torch.sparsifiers.sparsifier import Observed
 from sparray.torch.sparsify import sparsify_
+from sparray.torch.tensor import SparseTensor
 
 __all__ = ["Cubic", "LayerWise", "OneShot", "Periodic", "Schedule"]
 
@@ -208,6 +211,9 @@ class LayerWise(When):
 class Schedule:
     """Makes a model sparse while it is trained.
 
+    What `RigL` needs, the gradient of every element, is computed by the backward of the
+    steps at which it is due, and by no other.
+
     Parameters
     ----------
     model : Module
@@ -255,18 +261,45 @@ class Schedule:
         self.model, self.plan, self.when = model, dict(plan), when
         self.optimizer, self.calibrate = optimizer, calibrate
         self.steps = 0
+        self._growing: list[Place] = []
         self._keys = {place.name: key for place, key in parameters}
         if isinstance(when, Fractions):
             when.check(self.plan)
+        self._look_ahead()
 
     def step(self) -> bool:
         """Go one step on, after the optimizer's; tell whether something changed."""
         now, self.steps = self.steps, self.steps + 1
         plan = self.when.due(now, self.plan, self._keys)
         if not plan:
+            self._look_ahead()
             return False
-        sparsify_(self.model, plan, optimizer=self.optimizer, calibrate=self.calibrate)
+        try:
+            sparsify_(
+                self.model, plan, optimizer=self.optimizer, calibrate=self.calibrate
+            )
+        finally:
+            self._look_ahead()
         return True
+
+    def _look_ahead(self) -> None:
+        """Let the next backward compute dense gradients where they will be needed.
+
+        What exchanges entries by the gradient of every element is due after a step: the
+        backward of that step computes it, and no other one.
+        """
+        plan = self.when.due(self.steps, self.plan, self._keys)
+        for place in self._growing:
+            unwatch(place.parameter)
+        growing = {
+            key: spec
+            for key, spec in plan.items()
+            if spec.sparsifier.observes is Observed.GROWTH
+        }
+        places = planned(self.model, growing)[0] if growing else []
+        self._growing = [p for p, _ in places if isinstance(p.parameter, SparseTensor)]
+        for place in self._growing:
+            watch(place.parameter)
 
     def state_dict(self) -> dict[str, int]:
         """Return how far it is: what `load_state_dict` takes."""
@@ -275,3 +308,4 @@ class Schedule:
     def load_state_dict(self, state: dict[str, int]) -> None:
         """Go on from where another one was."""
         self.steps = int(state["steps"])
+        self._look_ahead()

@@ -237,12 +237,63 @@ def test_model_is_unchanged_if_a_format_does_not_fit():
     assert not isinstance(model[0].weight, spt.SparseTensor)
 
 
-def test_rigl_asks_to_be_fed_by_hand():
+def test_rigl_says_what_it_needs():
+    plan = {"0.weight": spt.Sparse(spt.RigL(0.3))}
     model = spt.sparsify(network(), {"0.weight": HALF})
-    with pytest.raises(PlanError, match="call its observe"):
-        spt.sparsify_(
-            model, {"0.weight": spt.Sparse(spt.RigL(0.3))}, calibrate=lambda m: None
-        )
+    with pytest.raises(PlanError, match="to call backward"):
+        spt.sparsify_(model, plan, calibrate=lambda m: m(inputs()))
+    assert model[0].weight.grad_format is None
+    with pytest.raises(PlanError, match="expected calibrate="):
+        spt.sparsify_(model, plan)
+    with pytest.raises(PlanError, match="parameter that is sparse"):
+        spt.sparsify_(network(), plan, calibrate=lambda m: None)
+
+
+def test_rigl_grows_where_the_dense_gradient_is_largest():
+    model = spt.sparsify(network(), {"0.weight": spt.Sparse(spt.RandomFraction(0.5))})
+    twin = spt.densify(model)
+    (twin(inputs()) ** 2).sum().backward()
+    expected = spt.RigL(0.25)
+    expected.observe(twin[0].weight.grad)
+    wanted = expected(model[0].weight)
+    spt.sparsify_(
+        model,
+        {"0.weight": spt.Sparse(spt.RigL(0.25))},
+        calibrate=lambda m: (m(inputs()) ** 2).sum().backward(),
+    )
+    assert model[0].weight.pattern.same_as(wanted.pattern)
+    assert model[0].weight.grad_format is None
+
+
+def test_rigl_trains_from_scratch():
+    torch.manual_seed(0)
+    x = torch.randn(64, 12)
+    y = torch.nn.functional.relu(x[:, :2] * 3).sum(1, keepdim=True)
+    dense = nn.Sequential(nn.Linear(12, 16), nn.ReLU(), nn.Linear(16, 1))
+    start = spt.Sparse(spt.RandomFraction(0.8, seed=1))
+    model = spt.sparsify(dense, {"0.weight": start})
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.02, momentum=0.9)
+    plan = {"0.weight": spt.Sparse(spt.RigL(0.3))}
+    schedule = spt.Schedule(model, plan, spt.Periodic(5, 60), optimizer)
+    weight, seen, losses, anchored = model[0].weight, [], [], []
+    for _ in range(120):
+        optimizer.zero_grad()
+        loss = (model(x) - y).square().mean()
+        loss.backward()
+        anchored.append(weight._anchor is not None)
+        assert isinstance(weight.grad, spt.SparseTensor)
+        optimizer.step()
+        before = weight.pattern
+        assert schedule.step() == (weight.pattern is not before)
+        seen.append(weight.pattern)
+        losses.append(float(loss.detach()))
+    assert {p.n_values for p in seen} == {weight.nnz} and weight.nnz == 38
+    # Dense gradients are computed at the steps of regrowth and at no other.
+    assert [n for n, a in enumerate(anchored) if a] == [*range(5, 60, 5)]
+    assert losses[-1] < 0.01 * losses[0]
+    # It found the two inputs that matter.
+    kept = weight.to_dense().detach().abs().sum(0)
+    assert set(kept.topk(2).indices.tolist()) == {0, 1}
 
 
 def test_gradual_pruning():
