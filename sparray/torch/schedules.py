@@ -11,7 +11,7 @@ from torch import nn
 
 from sparray.errors import PlanError
 from sparray.torch.gradient_formats import unwatch, watch
-from sparray.torch.plan import Place, Plan, Sparse, planned
+from sparray.torch.plan import Plan, Sparse, planned
 from sparray.torch.sparsifiers.regrow import Regrow
 from sparray.torch.sparsifiers.sparsifier import Observed
 from sparray.torch.sparsify import sparsify_
@@ -261,7 +261,7 @@ class Schedule:
         self.model, self.plan, self.when = model, dict(plan), when
         self.optimizer, self.calibrate = optimizer, calibrate
         self.steps = 0
-        self._growing: list[Place] = []
+        self._growing: list[SparseTensor] = []
         self._keys = {place.name: key for place, key in parameters}
         if isinstance(when, Fractions):
             when.check(self.plan)
@@ -289,17 +289,18 @@ class Schedule:
         backward of that step computes it, and no other one.
         """
         plan = self.when.due(self.steps, self.plan, self._keys)
-        for place in self._growing:
-            unwatch(place.parameter)
+        for parameter in self._growing:
+            unwatch(parameter)
         growing = {
             key: spec
             for key, spec in plan.items()
             if spec.sparsifier.observes is Observed.GROWTH
         }
         places = planned(self.model, growing)[0] if growing else []
-        self._growing = [p for p, _ in places if isinstance(p.parameter, SparseTensor)]
-        for place in self._growing:
-            watch(place.parameter)
+        found = [place.parameter for place, _ in places]
+        self._growing = [p for p in found if isinstance(p, SparseTensor)]
+        for parameter in self._growing:
+            watch(parameter)
 
     def state_dict(self) -> dict[str, int]:
         """Return how far it is: what `load_state_dict` takes."""
