@@ -24,6 +24,8 @@ from sparray.torch.creation import as_tensor, from_buffers, tensor
 from sparray.torch.dispatch import explain, strict
 from sparray.torch.expressions import compute
 from sparray.torch.pattern import Pattern
+from sparray.torch.leaves import leaves
+from sparray.torch.plain import from_plain, to_plain
 from sparray.torch.plan import Sparse
 from sparray.torch.registry import register_backward, register_op
 from sparray.torch.schedules import Cubic, LayerWise, OneShot, Periodic, Schedule
@@ -95,8 +97,11 @@ __all__ = [
     "compute",
     "explain",
     "from_buffers",
+    "from_plain",
     "implements",
+    "leaves",
     "operators",
     "strict",
     "tensor",
+    "to_plain",
 ]

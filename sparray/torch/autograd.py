@@ -35,7 +35,14 @@ from sparray.torch.gradients import Ones, Other, Source, gradient_of
 from sparray.torch.layouts import WORTH_REORDERING, as_laid_out, layouts_of
 from sparray.torch.pattern import Pattern, as_numpy
 
-__all__ = ["DTYPES", "Evaluation", "check_operand", "evaluate", "recorded"]
+__all__ = [
+    "DTYPES",
+    "Evaluation",
+    "check_operand",
+    "evaluate",
+    "on_rows",
+    "recorded",
+]
 
 DTYPES = frozenset(
     {
@@ -338,14 +345,14 @@ def _on_pattern(
     if found is None or found is wanted:
         return values
     if not wanted.format.is_sorted or any(x.bounded for x in wanted.format.levels):
-        return _on_rows(values, found, wanted)
+        return on_rows(values, found, wanted)
     if found.n_values == wanted.n_values:
         return values
     return _spread_to(values, found, wanted)
 
 
-def _on_rows(values: torch.Tensor, found: Pattern, wanted: Pattern) -> torch.Tensor:
-    """Return a gradient on a pattern whose entries may stand in any order."""
+def on_rows(values: torch.Tensor, found: Pattern, wanted: Pattern) -> torch.Tensor:
+    """Return values on a pattern that has all their entries, in whatever format."""
     rows = default_format(len(wanted.shape))
     found_rows, found_places = found.converted(rows)
     wanted_rows, wanted_places = wanted.converted(rows)

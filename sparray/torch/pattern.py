@@ -207,8 +207,9 @@ class Pattern:
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         # What is derived from the pattern is left behind, and addresses are not
         # those of another process.
-        parts = (self.format, self.shape, self.levels, self.n_values)
-        return _restore, parts
+        from sparray.torch.rebuilding import parts_of_pattern, rebuild_pattern
+
+        return rebuild_pattern, parts_of_pattern(self)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         # It never changes.
@@ -217,13 +218,6 @@ class Pattern:
     def __repr__(self) -> str:
         name = format_text(self.format)
         return f"<Pattern {name}, shape {self.shape}: {self.n_values} stored entries>"
-
-
-def _restore(
-    format: Format, shape: tuple[int, ...], levels: LevelBuffers, n_values: int
-) -> Pattern:
-    values = np.empty(n_values, bool)
-    return Pattern(SparseArray._from_trusted(format, shape, levels, values, False))
 
 
 def _check_format(format: Format) -> None:

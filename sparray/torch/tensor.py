@@ -10,6 +10,7 @@ from sparray.errors import DTypeError, ShapeError, UnsupportedError
 from sparray.formats.format import Format
 from sparray.formats.named import format_text
 from sparray.sparse_array import SparseArray
+from sparray.torch.autocasting import cast_operands
 from sparray.torch.autograd import DTYPES, check_operand
 from sparray.torch.gradient_formats import (
     GradientRule,
@@ -21,6 +22,7 @@ from sparray.torch.gradient_formats import (
     shown,
 )
 from sparray.torch.pattern import Pattern, as_numpy
+from sparray.torch.rebuilding import parts_of_fill, rebuild_tensor
 from sparray.torch.table import OPERATORS, TABLE
 
 __all__ = ["SparseTensor", "check_differentiable", "dense_of", "values_of"]
@@ -89,6 +91,8 @@ class SparseTensor(torch.Tensor):
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
         # Here, and not in dispatch.py, as it is on the way of every warm call.
+        if torch.is_autocast_enabled("cpu"):
+            args, kwargs = cast_operands(func, args, kwargs or {})
         registered = OPERATORS.get(func)
         if registered is not None:
             made = registered(args, kwargs or {})
@@ -400,8 +404,11 @@ class SparseTensor(torch.Tensor):
             for name, value in self.__dict__.items()
             if name not in ("_pattern", "_stored", "_fill", *_OF_ONE_TENSOR)
         }
-        parts = (self._pattern, self._stored, self._fill, state)
-        return _restore, parts
+        if self._rule is not None and self._rule.sparsifier is None:
+            # Text, which files may hold that are read with `weights_only`.
+            state["_rule"] = str(self._rule.format)
+        parts = (self._pattern, self._stored, parts_of_fill(self._fill), state)
+        return rebuild_tensor, parts
 
     def __repr__(  # type: ignore[override]
         self, *, tensor_contents: Any = None
@@ -431,15 +438,6 @@ def values_of(x: Any) -> Any:
 def dense_of(x: torch.Tensor) -> torch.Tensor:
     """Return every element as a dense tensor, part of the graph."""
     return x.to_dense() if isinstance(x, SparseTensor) else x
-
-
-def _restore(
-    pattern: Pattern, values: torch.Tensor, fill_value: Any, state: dict[str, Any]
-) -> SparseTensor:
-    made = SparseTensor(pattern, values, fill_value)
-    made.__dict__.update(state)
-    attach(made)
-    return made
 
 
 def _define_operator(name: str) -> None:

@@ -59,3 +59,36 @@ def test_a_worker_computes(start):
     )
     for number, made in enumerate(loader):
         torch.testing.assert_close(made[0], reference @ full(40, 3, seed=number))
+
+
+class Tensors(Dataset):
+    """Sparse tensors themselves, made in the worker or taken along."""
+
+    def __init__(self, weight):
+        self.weight = weight
+
+    def __len__(self):
+        return 3
+
+    def __getitem__(self, number):
+        made = spt.tensor(gapped(6, 7, seed=number), self.weight.format)
+        return self.weight if number == 0 else made
+
+
+@pytest.mark.parametrize(
+    ("start", "format"), [("fork", "bcsr(2, 2)"), ("spawn", "csr")]
+)
+def test_a_tensor_survives_a_worker(start, format):
+    W = spt.tensor(gapped(6, 7), format)
+    loader = DataLoader(
+        Tensors(W),
+        batch_size=None,
+        num_workers=1,
+        multiprocessing_context=start,
+        timeout=60,
+    )
+    for number, made in enumerate(loader):
+        expected = spt.tensor(gapped(6, 7, seed=number), format)
+        assert made.pattern.same_as(expected.pattern)
+        torch.testing.assert_close(made.values(), expected.values())
+        torch.testing.assert_close(made @ full(7, 2), expected @ full(7, 2))

@@ -2,6 +2,7 @@
 
 from sparray.torch.operators import (
     conversions,
+    copying,
     differentiation,
     elementwise,
     metadata,
@@ -9,11 +10,13 @@ from sparray.torch.operators import (
     products,
     reductions,
     softmax,
+    training,
     transpositions,
 )
 
 __all__ = [
     "conversions",
+    "copying",
     "differentiation",
     "elementwise",
     "metadata",
@@ -21,5 +24,6 @@ __all__ = [
     "products",
     "reductions",
     "softmax",
+    "training",
     "transpositions",
 ]

@@ -192,20 +192,6 @@ def _detach_(self: SparseTensor) -> SparseTensor:
     return self
 
 
-@implements([Tensor.copy_])
-def _copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
-    if not isinstance(self, SparseTensor):
-        return self.copy_(src.to_dense())
-    if not isinstance(src, SparseTensor) or not self.pattern.same_as(src.pattern):
-        raise UnsupportedError(
-            f"copy_: expected a source with the pattern of {self.pattern}, got "
-            f"{src.pattern if isinstance(src, SparseTensor) else 'a dense tensor'}"
-        )
-    self.values().copy_(src.values())
-    self._fill = src.fill_value
-    return self
-
-
 @implements([torch.zeros_like, torch.empty_like])
 def _zeros_like(input: SparseTensor, **options: Any) -> Any:
     return _full_like(input, 0, **options)

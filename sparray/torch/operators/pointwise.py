@@ -71,6 +71,9 @@ def _in_place(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         return NotImplemented
     with torch.no_grad():
         fill = function(*map(_fill, args), **_mapped(_fill, kwargs)).item()
+    if function is Tensor.addcdiv_ and target.requires_grad and _fill(args[1]) == 0:
+        # What a parameter does not store has no update, though that be 0 / 0 there.
+        fill = target._fill
     if fill != 0 and target.requires_grad:
         raise UnsupportedError(
             f"{function.__name__}: expected what keeps unstored entries 0, got {fill} "
