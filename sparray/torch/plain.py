@@ -68,7 +68,7 @@ def to_plain(state: Mapping[str, Any]) -> dict[str, Tensor]:
                 f"{name!r}: {type(tensor).__name__}"
             )
         if isinstance(tensor, SparseTensor):
-            made |= _parts(name, tensor.detach())
+            made |= _parts(name, tensor)
         else:
             made[name] = tensor
     return made
@@ -82,7 +82,7 @@ def _parts(name: str, tensor: SparseTensor) -> dict[str, Tensor]:
         for number, roles in enumerate(levels)
         for role, buffer in roles.items()
     }
-    made["values"] = tensor.values()
+    made["values"] = tensor.values().detach()
     made["fill_value"] = torch.tensor(tensor.fill_value, dtype=tensor.dtype)
     made["sparray"] = torch.frombuffer(bytearray(header.encode()), dtype=torch.uint8)
     return {f"{name}{_MARK}{part}": one for part, one in made.items()}

@@ -1,8 +1,8 @@
 """What pickles and files hold of a sparse tensor: text, numbers and plain tensors.
 
-``torch.load(weights_only=True)`` calls only functions that it knows, on what it has read
-of a file that may be anyone's. So the two functions here, which are told to it, check
-every buffer, and take nothing but text, numbers, and tensors.
+``torch.load(weights_only=True)`` calls only functions that it knows, on what it has
+read of a file that may be anyone's. So the two functions here, which are told to it,
+check every buffer, and take nothing but text, numbers, and tensors.
 """
 
 import sys

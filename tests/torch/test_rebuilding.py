@@ -172,4 +172,6 @@ def test_a_pattern_alone_comes_back():
         for mine, other in zip(made.levels, pattern.levels, strict=True)
         for role in mine
     )
-    assert np.shares_memory(copy.deepcopy(pattern).levels[1]["crd"], pattern.levels[1]["crd"])
+    assert np.shares_memory(
+        copy.deepcopy(pattern).levels[1]["crd"], pattern.levels[1]["crd"]
+    )

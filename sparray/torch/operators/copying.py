@@ -10,8 +10,8 @@ from sparray.errors import PatternError, ShapeError
 from sparray.evaluation.expression import Expression, assignment_expression
 from sparray.formats.named import format_text
 from sparray.torch.autograd import evaluate, on_rows
-from sparray.torch.operators.conversions import to_format
 from sparray.torch.following import onto
+from sparray.torch.operators.conversions import to_format
 from sparray.torch.pattern import Pattern
 from sparray.torch.table import implements
 from sparray.torch.tensor import SparseTensor

@@ -42,13 +42,13 @@ def _unscale_(grads: Sequence[Tensor], found_inf: Tensor, inv_scale: Tensor) -> 
 
 @implements([Tensor.share_memory_])
 def _share_memory_(self: SparseTensor) -> SparseTensor:
-    self.values().share_memory_()
+    self.values().share_memory_()  # type: ignore[no-untyped-call]
     return self
 
 
 @implements([Tensor.is_shared])
 def _is_shared(self: SparseTensor) -> bool:
-    return bool(self.values().is_shared())
+    return bool(self.values().is_shared())  # type: ignore[no-untyped-call]
 
 
 def _register_storage(function: Callable[..., Any]) -> None:
