@@ -23,7 +23,7 @@ from sparray.torch import operators
 from sparray.torch.creation import as_tensor, from_buffers, tensor
 from sparray.torch.dispatch import explain, strict
 from sparray.torch.expressions import compute
-from sparray.torch.leaves import leaves
+from sparray.torch.parameters import leaves
 from sparray.torch.pattern import Pattern
 from sparray.torch.plain import from_plain, to_plain
 from sparray.torch.plan import Sparse
