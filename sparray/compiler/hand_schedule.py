@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass, replace
 
 from sparray.compiler.schedule.assemble import Assembly
+from sparray.compiler.schedule.collect import COLLECTED
 from sparray.compiler.schedule.parallelize import CHUNKS
 from sparray.errors import ScheduleError
 
@@ -58,6 +59,17 @@ class Schedule:
     def __str__(self) -> str:
         return ".".join(map(str, self.commands))
 
+    def position_splits(self) -> list[WrittenCommand]:
+        """Return the splits of loops over positions, which stand after their `pos`."""
+        found: list[WrittenCommand] = []
+        over: set[str] = set()
+        for command in self.commands:
+            if command.name == "pos":
+                over.add(command.arguments[0])
+            elif command.name == "split" and command.arguments[0] in over:
+                found.append(command)
+        return found
+
     def _then(self, name: str, *arguments: str) -> "Schedule":
         return replace(self, commands=(*self.commands, WrittenCommand(name, arguments)))
 
@@ -79,6 +91,19 @@ class Schedule:
     def accumulate(self) -> "Schedule":
         """Add into the result, without a workspace."""
         return self._then("accumulate")
+
+    def collect(self, kind: str) -> "Schedule":
+        """Keep sums whose coordinates come in no order in a ``"list"`` or ``"hashed"``.
+
+        A list has an element for every value of the index, a table of hashes slots for
+        as many coordinates as one row can bring.
+        """
+        kept = _text("collect", kind).strip()
+        if kept not in COLLECTED:
+            raise ScheduleError(
+                f"collect: expected {' or '.join(COLLECTED)}, got {kind!r}"
+            )
+        return self._then("collect", kept)
 
     def tile(self, index: str, sizes: int | str) -> "Schedule":
         """Keep the sums of a tile of the innermost index in vector registers.
@@ -158,7 +183,7 @@ class Schedule:
 
 _METHODS = {
     *("reorder", "split", "accumulate", "tile", "prefetch", "unroll", "vectorize"),
-    *("parallelize", "assemble", "pack", "fuse", "pos", "precompute"),
+    *("parallelize", "assemble", "pack", "fuse", "pos", "precompute", "collect"),
 }
 
 

@@ -16,6 +16,7 @@ from sparray.compiler.index_notation.places import target_place, word_place
 from sparray.compiler.index_notation.tokenizer import marked
 from sparray.compiler.index_notation.traversal import accesses
 from sparray.compiler.loop_ir.dtypes import numpy_dtype
+from sparray.compiler.lower.workspaces import LISTED
 from sparray.compiler.problem import TensorSpec
 from sparray.compiler.scheduler.decision import Decision
 from sparray.compiler.scheduler.loop_tree import workspace_sizes
@@ -126,7 +127,7 @@ def fits(decision: Decision, sizes: Mapping[str, int]) -> bool:
 
 
 def _workspace_text(workspace: Workspace, indices: list[str], threads: int) -> str:
-    kind = "list" if workspace.kind == "list" else "dense"
+    kind = workspace.kind if workspace.kind in LISTED else "dense"
     each = f" for each of {threads} threads" if threads > 1 else ""
     where = f" over {' '.join(indices)}" if indices else ""
     return f"a {kind} workspace{where} of {workspace.dtype}{each}"

@@ -165,6 +165,7 @@ _KINDS = {
     "scalar": "one number in a register",
     "registers": "a tile in vector registers",
     "list": "an array with marks and a list of its coordinates",
+    "hashed": "a hash table and a list of its coordinates",
     "dense": "an array",
     "row": "an array of one row",
     "pattern": "a value for each entry of a row",

@@ -59,6 +59,10 @@ class MeasuredCost:
     how: str
 
 
+_WIDE = 2**22
+"""Columns of a row whose sums are in no cache, each on a page of memory."""
+
+
 def measure_costs(seconds: float = 0.5) -> Iterator[MeasuredCost]:
     """Measure every constant but the share of elements that pruning keeps.
 
@@ -113,9 +117,14 @@ def _conversions(time: "_Timer", leaf: float) -> Iterator[MeasuredCost]:
     transpose = copied / dense.size / leaf
     yield MeasuredCost("transpose", _positive(transpose), "a dense copy, columns first")
     rows = _rows(2000, 8)
-    (products,) = time.ways("ij,jk->ik", rows, rows)
-    listed = products / (8 * rows.nnz) / leaf - 1
-    yield MeasuredCost("list", _positive(listed), "SpGEMM, 64 products a row")
+    listed, hashed = time.ways(
+        *("ij,jk->ik", rows, rows), picks=[_usual, _setting("hashed")]
+    )
+    each = 8 * rows.nnz * leaf
+    yield MeasuredCost("list", _positive(listed / each - 1), "SpGEMM, 64 a row")
+    beside = _positive((hashed - listed) / each)
+    yield MeasuredCost("hashed", beside, "the same with tables")
+    yield MeasuredCost("page", _positive(_page(time) / leaf), f"{_WIDE:,} columns")
     many = _rows(100_000, 8)
     (moved,) = time.ways("ij->ij", many, format=named_format("csc", 2))
     scattered = moved / many.nnz / leaf
@@ -133,6 +142,21 @@ def _conversions(time: "_Timer", leaf: float) -> Iterator[MeasuredCost]:
     near, far = (_gathered(time, distinct) / leaf for distinct in (1000, 2_000_000))
     yield MeasuredCost("gather", _positive(near), "1,000 coordinates in a table")
     yield MeasuredCost("miss", _positive(far - near), "2,000,000 of them")
+
+
+def _page(time: "_Timer") -> float:
+    """Return the seconds that the first touch of a page of a list takes."""
+    rng, n_rows = np.random.default_rng(3), 500
+    left = _rows(n_rows, 8)
+    seconds = []
+    for n_columns in (1000, _WIDE):
+        columns = rng.integers(0, n_columns, 8 * n_rows)
+        coords = np.stack([np.arange(n_rows).repeat(8), columns])
+        given = coords, np.ones(coords.shape[1]), (n_rows, n_columns), "csr"
+        right = from_coords(*given, duplicates="sum")
+        seconds += time.ways("ij,jk->ik", left, right, picks=[_listed])
+    pages = _WIDE * right.dtype.itemsize / 4096
+    return (seconds[1] - seconds[0]) / pages
 
 
 def _gathered(time: "_Timer", distinct: int) -> float:
@@ -190,6 +214,13 @@ def _dense_levels() -> tuple[Any, ...]:
 
 def _usual(way: Way) -> bool:
     return True
+
+
+def _listed(way: Way) -> bool:
+    if way.option is None or way.option.convert or way.option.final is not None:
+        return False
+    known = way.option.candidate.collecting
+    return (way.knobs.workspace or known[0][0]) == "list" if known else False
 
 
 def _setting(text: str) -> Pick:

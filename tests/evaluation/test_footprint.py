@@ -5,9 +5,9 @@ import pytest
 
 import sparray as sp
 from sparray import dispatch
+from sparray.compiler.cin.printer import print_statement
 from sparray.compiler.problem import TensorSpec
-from sparray.compiler.scheduler.steps import SortStep
-from sparray.errors import KernelMemoryError, ScheduleError
+from sparray.errors import KernelMemoryError
 from sparray.evaluation import execution, programs
 from sparray.evaluation.expression import einsum_expression
 from sparray.evaluation.footprint import least_bytes
@@ -86,14 +86,17 @@ def test_offsets_of_a_sparse_result(little):
 
 def test_a_workspace_that_a_user_asks_for(little):
     a = diagonal(2**20, "dcsr")
-    with pytest.raises(ScheduleError, match="a workspace along j might not fit"):
-        sp.einsum("ij,jk->ik", a, a, format="dcsr", schedule="reorder(i j k)")
+    schedule = "reorder(i j k).collect(list)"
+    with pytest.raises(KernelMemoryError, match="a list workspace over k") as error:
+        sp.einsum("ij,jk->ik", a, a, format="dcsr", schedule=schedule)
+    assert str(error.value).endswith("  ij,jk->ik\n      ^")
 
 
 def test_a_workspace_in_memory_that_is_short(little):
     little.setenv("SPARRAY_MEMORY_SIZE", "1G")
     a = diagonal(2**20, "dcsr")
-    expression = einsum_expression("ij,jk->ik", 2)
+    by_hand = sp.schedule("reorder(i j k).collect(list)")
+    expression = einsum_expression("ij,jk->ik", 2, schedule=by_hand)
     plan = operands_plan(expression, [a, a], as_format("dcsr", 2))
     assert len(plan.plan.steps) == 1
     little.setenv("SPARRAY_MEMORY_SIZE", "4M")
@@ -105,13 +108,16 @@ def test_a_workspace_in_memory_that_is_short(little):
     assert place == ["  ij,jk->ik", "      ^"]
 
 
-def test_a_sorted_list_is_preferred_to_a_workspace_that_does_not_fit(monkeypatch):
-    a = diagonal(2**20, "dcsr")
+def test_a_table_is_preferred_to_a_workspace_that_does_not_fit(monkeypatch):
+    n = 2**16
+    a = sp.from_coords([np.arange(n)] * 2, np.ones(n), (n, n), "csr")
     expression = einsum_expression("ij,jk->ik", 2)
-    for size, sorts in (("1G", False), ("16M", True)):
+    for size, kind in (("1G", "list"), ("4M", "hashed")):
         monkeypatch.setenv("SPARRAY_MEMORY_SIZE", size)
-        steps = operands_plan(expression, [a, a], as_format("dcsr", 2)).plan.steps
-        assert any(isinstance(step, SortStep) for step in steps) == sorts
+        made = operands_plan(expression, [a, a], as_format("csr", 2))
+        (step,) = made.plan.steps
+        assert f"where[{kind} float64]" in print_statement(step.decision.statement)
+        dispatch.check_memory(expression, made, expression.extents([a, a]))
 
 
 def test_a_warm_call_of_larger_operands(monkeypatch):

@@ -394,6 +394,26 @@ def workspace_case() -> None:
     case(b, "workspaces", [x, N], lambda: {"x": np.arange(9), "n": 9})
 
 
+def renewed_case() -> None:
+    """Memory that grows inside of loops, and is zeroed each time."""
+    b = Builder(["x", "n"])
+    x = out("x", "int64")
+    w = b.allocate("w", "int64", literal(1), zeroed=True)
+    v = b.allocate("v", "float32", literal(1))
+    with b.loop("i", literal(1), N) as i:
+        with b.branch(less(literal(2), i)):
+            b.renew(w, mul(i, literal(1000)), zeroed=True)
+            b.renew(v, i)
+            b.store(v, sub(i, literal(1)), ir.Cast(i, "float32"))
+            last = ir.Load(w, sub(mul(i, literal(1000)), literal(1)))
+            kept = ir.Cast(ir.Load(v, sub(i, literal(1))), "int64")
+            b.store(x, i, add(add(ir.Load(w, i), last), kept), "add")
+        b.store(w, literal(0), i)
+    b.free(v)
+    b.free(w)
+    case(b, "renewed", [x, N], lambda: {"x": np.arange(9), "n": 9})
+
+
 def parallel_case() -> None:
     b = Builder(["x", "y", "n", "threads"])
     x, y = ir.Buffer("x", "float32"), out("y", "float32")
@@ -457,6 +477,7 @@ literal_case()
 tree_case()
 control_case()
 workspace_case()
+renewed_case()
 parallel_case()
 failing_case("task")
 failing_case("loop")

@@ -94,6 +94,7 @@ class Workspace:
     ``kind`` is ``"scalar"`` (a local variable), ``"registers"`` (one tile, in vector
     registers), ``"dense"`` (an array over its indices, copied into), ``"list"`` (an
     array with the list of the coordinates that were written, iterated in order),
+    ``"hashed"`` (a table of the coordinates that were written, iterated in order),
     ``"row"`` (an array over its indices, like an operand with these), or ``"pattern"``
     (a value for each entry of an operand's row: it has the operand's indices, of which
     the outermost is bound).

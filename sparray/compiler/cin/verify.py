@@ -33,6 +33,7 @@ _INDICES_OF_KIND = {
     "registers": 1,
     "dense": None,
     "list": 1,
+    "hashed": 1,
     "row": None,
     "pattern": None,
 }

@@ -113,6 +113,10 @@ class Builder:
         self.emit(ir.Allocate(buffer, size, zeroed))
         return buffer
 
+    def renew(self, buffer: ir.Buffer, size: ir.Expr, *, zeroed: bool = False) -> None:
+        """Append a `Renew`."""
+        self.emit(ir.Renew(buffer, size, zeroed))
+
     def free(self, buffer: ir.Buffer) -> None:
         """Append a `Free`."""
         self.emit(ir.Free(buffer))

@@ -286,8 +286,9 @@ def _(node: ir.Parallel, state: _State) -> None:
     state.races = None
 
 
-@_execute.register
-def _(node: ir.Allocate, state: _State) -> None:
+@_execute.register(ir.Allocate)
+@_execute.register(ir.Renew)
+def _(node: ir.Allocate | ir.Renew, state: _State) -> None:
     size = int(_evaluate(node.size, state))
     if size < 0:
         raise InternalError(

@@ -4,7 +4,7 @@ The whole grammar::
 
     Function   ::= name(Buffer | Var ...) { Block }
     statement  ::= Block | Declare | Assign | Store | For | While | If | Parallel
-                 | Allocate | Free | Sort | Prefetch | Comment
+                 | Allocate | Renew | Free | Sort | Prefetch | Comment
     expression ::= Literal | Var | Load | Unary | Binary | Select | Cast
                  | Broadcast | ReduceLanes | Search | Lookup
 
@@ -39,6 +39,7 @@ __all__ = [
     "Parallel",
     "Prefetch",
     "ReduceLanes",
+    "Renew",
     "Search",
     "Select",
     "Sort",
@@ -293,6 +294,19 @@ class Allocate(Stmt):
     """Memory for ``size`` elements, zeroed if asked; a failure ends the function.
 
     ``tasks`` memory belongs to one task of a `Parallel` loop.
+    """
+
+    buffer: Buffer
+    size: Expr
+    zeroed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Renew(Stmt):
+    """Other memory for an allocated buffer: ``size`` elements, zeroed if asked.
+
+    What it held is lost, so nothing is copied; a failure ends the function. Also inside
+    of loops, where what a step needs is found out: `Free` stands where `Allocate` does.
     """
 
     buffer: Buffer

@@ -171,6 +171,13 @@ def _(node: ir.Allocate) -> Iterator[str]:
 
 
 @_lines.register
+def _(node: ir.Renew) -> Iterator[str]:
+    zeroed = " zeroed" if node.zeroed else ""
+    size = print_expression(node.size)
+    yield f"renew {node.buffer.name}: {node.buffer.dtype}[{size}]{zeroed}"
+
+
+@_lines.register
 def _(node: ir.Free) -> Iterator[str]:
     yield f"free {node.buffer.name}"
 

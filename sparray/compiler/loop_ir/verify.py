@@ -39,7 +39,8 @@ def verify(function: ir.Function) -> None:
         If a name is used before it is declared, declared twice or used after it was
         freed; if dtypes or lanes disagree; if a buffer that is not writable is stored
         to; if an index is not int64; if `Parallel` is nested or its body assigns a
-        variable of outside; if memory is not freed in the block that allocated it.
+        variable of outside; if memory is not freed in the block that allocated it, or
+        is renewed by another task.
     """
     checker = _Checker(function.name)
     for item in function.parameters:
@@ -57,6 +58,7 @@ class _Checker:
     taken: set[str] = field(default_factory=set)
     visible: dict[str, ir.Var | ir.Buffer] = field(default_factory=dict)
     assignable: set[str] = field(default_factory=set)
+    allocated: set[str] = field(default_factory=set)
 
     def parameter(self, item: ir.Var | ir.Buffer) -> None:
         try:
@@ -85,8 +87,10 @@ class _Checker:
     @contextmanager
     def scope(self) -> Iterator[None]:
         visible, assignable = dict(self.visible), set(self.assignable)
+        allocated = set(self.allocated)
         yield
         self.visible, self.assignable = visible, assignable
+        self.allocated = allocated
 
     def declare(self, item: ir.Var | ir.Buffer) -> None:
         _expect(item.name not in self.taken, f"{item.name} is declared twice")
@@ -116,19 +120,8 @@ class _Checker:
                 )
             case ir.Store():
                 self.store(node)
-            case ir.Allocate(buffer, size):
-                _expect_dtype(buffer.dtype)
-                self.index("size", size)
-                _expect(buffer.writable, f"{buffer.name} is allocated, not writable")
-                self.declare(buffer)
-                held[buffer.name] = node
-            case ir.Free(buffer):
-                self.buffer(buffer)
-                _expect(
-                    held.pop(buffer.name, None) is not None,
-                    f"{buffer.name} was not allocated in this block",
-                )
-                del self.visible[buffer.name]
+            case ir.Allocate() | ir.Renew() | ir.Free():
+                self.memory(node, held)
             case ir.Sort(buffer, count):
                 self.buffer(buffer)
                 self.index("count", count)
@@ -141,6 +134,32 @@ class _Checker:
                 pass
             case _:
                 self.control(node, top=top)
+
+    def memory(
+        self, node: ir.Allocate | ir.Renew | ir.Free, held: dict[str, ir.Allocate]
+    ) -> None:
+        match node:
+            case ir.Allocate(buffer, size):
+                _expect_dtype(buffer.dtype)
+                self.index("size", size)
+                _expect(buffer.writable, f"{buffer.name} is allocated, not writable")
+                self.declare(buffer)
+                held[buffer.name] = node
+                self.allocated.add(buffer.name)
+            case ir.Renew(buffer, size):
+                self.buffer(buffer)
+                self.index("size", size)
+                _expect(
+                    buffer.name in self.allocated,
+                    f"{buffer.name} was not allocated by this task",
+                )
+            case ir.Free(buffer):
+                self.buffer(buffer)
+                _expect(
+                    held.pop(buffer.name, None) is not None,
+                    f"{buffer.name} was not allocated in this block",
+                )
+                del self.visible[buffer.name]
 
     def control(self, node: ir.Stmt, *, top: bool) -> None:
         match node:
@@ -165,6 +184,7 @@ class _Checker:
                 self.index("threads", threads)
                 with self.scope():
                     self.assignable.clear()
+                    self.allocated.clear()
                     self.loop_variable(var)
                     self.block(body)
             case _:

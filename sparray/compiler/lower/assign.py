@@ -3,9 +3,10 @@
 from sparray.compiler import names
 from sparray.compiler.cin.nodes import Assign
 from sparray.compiler.loop_ir import nodes as ir
-from sparray.compiler.loop_ir.builder import add, cast, literal
-from sparray.compiler.lower.context import Context, WorkspaceBuffers
+from sparray.compiler.loop_ir.builder import cast, literal
+from sparray.compiler.lower.context import Context
 from sparray.compiler.lower.expression import combine, lower_expression, spread
+from sparray.compiler.lower.lists import CollectedBuffers
 from sparray.compiler.lower.output import store_value
 from sparray.compiler.lower.pieces import pieces
 from sparray.compiler.lower.scope import Scope
@@ -86,25 +87,19 @@ def _to_row(statement: Assign, scope: Scope, ctx: Context) -> None:
 
 
 def _to_list(
-    statement: Assign, workspace: WorkspaceBuffers, scope: Scope, ctx: Context
+    statement: Assign, workspace: CollectedBuffers, scope: Scope, ctx: Context
 ) -> None:
     """Emit an update at a coordinate, which joins the list the first time."""
     b = ctx.builder
-    coordinate = scope.coordinates[statement.target.indices[0]]
     value = None
     if workspace.values is not None:
-        value = _value(statement, workspace.values.dtype, scope, ctx)
-        if not isinstance(value, ir.Var):
-            value = b.declare("value", value)
-    mark = ir.Load(workspace.marks, coordinate)
-    with b.branch(ir.Unary("not", mark, "bool")):
-        b.store(workspace.marks, coordinate, literal(True))
-        b.store(workspace.coordinates, workspace.count, coordinate)
-        b.assign(workspace.count, add(workspace.count, literal(1)))
-        if workspace.values is not None and value is not None:
-            b.store(workspace.values, coordinate, value)
-    if workspace.values is not None and value is not None:
-        with b.otherwise():
-            old = ir.Load(workspace.values, coordinate)
-            op = statement.op if statement.op is not None else "add"
-            b.store(workspace.values, coordinate, combine(op, old, value, value.dtype))
+        made = _value(statement, workspace.values.dtype, scope, ctx)
+        value = made if isinstance(made, ir.Var) else b.declare("value", made)
+
+    def combined(old: ir.Expr) -> ir.Expr:
+        op = statement.op if statement.op is not None else "add"
+        new = old if value is None else value
+        return combine(op, old, new, new.dtype)
+
+    coordinate = scope.coordinates[statement.target.indices[0]]
+    workspace.update(coordinate, value, combined, b)

@@ -8,13 +8,14 @@ from typing import ClassVar
 from sparray.compiler import names
 from sparray.compiler.absence import Absence
 from sparray.compiler.cin.effective import reads
-from sparray.compiler.cin.nodes import Stmt
+from sparray.compiler.cin.nodes import Forall, Stmt
 from sparray.compiler.cin.verify import written
 from sparray.compiler.index_notation.nodes import Access
 from sparray.compiler.levels import level_index
 from sparray.compiler.loop_ir import nodes as ir
 from sparray.compiler.loop_ir.builder import Builder, add, less, literal, sub
 from sparray.compiler.loop_ir.dtypes import dtype_kind
+from sparray.compiler.lower.lists import CollectedBuffers
 from sparray.compiler.lower.scope import Place, Scope
 from sparray.compiler.problem import Problem, TensorSpec
 from sparray.compiler.schedule.assemble import Assembly
@@ -26,7 +27,6 @@ __all__ = [
     "Output",
     "Phase",
     "RowBuffers",
-    "WorkspaceBuffers",
     "extent_of",
     "parameters",
     "slice_lengths",
@@ -40,16 +40,6 @@ class Phase(Enum):
     """Count the stored entries of a sparse result; no value is computed."""
     FILL = "fill"
     """Compute the result."""
-
-
-@dataclass(frozen=True, slots=True)
-class WorkspaceBuffers:
-    """The memory of a list workspace: values, marks, and the list of coordinates."""
-
-    values: ir.Buffer | None
-    marks: ir.Buffer
-    coordinates: ir.Buffer
-    count: ir.Var
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +129,7 @@ class Context:
     sums : dict
         Further variables of a workspace whose sums are kept side by side.
     lists : dict
-        Memory of each list workspace.
+        Memory of each workspace that lists its coordinates.
     panels : dict
         Memory of each dense workspace.
     tile_sizes : dict
@@ -156,6 +146,8 @@ class Context:
         that is a constant.
     chunk : ir.Expr
         Number of the chunk of the outermost loop that runs; 0 if it is not divided.
+    instead : callable, optional
+        What is asked first about each loop; True if it has emitted what stands for it.
     """
 
     problem: Problem
@@ -170,13 +162,14 @@ class Context:
         default_factory=dict
     )
     sums: dict[str, tuple[tuple[ir.Var, ...], ...]] = field(default_factory=dict)
-    lists: dict[str, WorkspaceBuffers] = field(default_factory=dict)
+    lists: dict[str, CollectedBuffers] = field(default_factory=dict)
     panels: dict[str, ir.Buffer] = field(default_factory=dict)
     tile_sizes: dict[str, int] = field(default_factory=dict)
     pinned: dict[str, ir.Expr] = field(default_factory=dict)
     clamped: dict[Access, tuple[ir.Expr, ir.Expr | None]] = field(default_factory=dict)
     rows: dict[str, RowBuffers] = field(default_factory=dict)
     chunk: ir.Expr = field(default_factory=lambda: literal(0))
+    instead: Callable[[Forall, Scope], bool] | None = None
 
     @property
     def counting(self) -> bool:

@@ -65,10 +65,11 @@ def _(expr: Access, scope: Scope, ctx: Context) -> ir.Expr:
             raise InternalError(f"expected a value of {expr.tensor}, got a count only")
         return variable
     if expr.tensor in ctx.lists:
-        buffer = ctx.lists[expr.tensor].values
-        if buffer is None:
+        collected = ctx.lists[expr.tensor]
+        if collected.values is None:
             raise InternalError(f"expected a value of {expr.tensor}, got a count only")
-        return ir.Load(buffer, scope.places[expr].begin)
+        coordinate = scope.places[expr].begin
+        return ir.Load(collected.values, collected.element(coordinate, ctx.builder))
     return load_value(expr, scope, ctx)
 
 

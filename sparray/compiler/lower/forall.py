@@ -50,6 +50,8 @@ def lower_forall(statement: Forall, scope: Scope, ctx: Context) -> None:
     one operand, work where it is → a loop over its positions; otherwise → a merge. One
     constant update at every coordinate where none is → one update for all of these.
     """
+    if ctx.instead is not None and ctx.instead(statement, scope):
+        return
     if scope.tile is not None and statement.index == scope.tile.inner:
         _lower_inner(statement, scope, ctx)
         return

@@ -30,15 +30,12 @@ from sparray.compiler.loop_ir.builder import (
 from sparray.compiler.loop_ir.dtypes import computed_dtype
 from sparray.compiler.lower.expression import combine
 from sparray.compiler.lower.list_kernel import ListSpec
+from sparray.compiler.lower.tables import home_slot
 
 __all__ = ["REHASH", "GatherSpec"]
 
 REHASH = "rehash"
 """The entry point that fills a larger table."""
-
-_FACTOR = 0x9E3779B97F4A7C15
-"""2**64 by the golden ratio, odd: neighbours are far apart in a product's upper bits.
-Source: Knuth, The Art of Computer Programming 3, section 6.4, Fibonacci hashing."""
 
 _ENTRIES = ir.Var("n_entries")
 _SLOTS = ir.Var("n_slots")
@@ -106,19 +103,6 @@ class GatherSpec(ListSpec):
         return ir.Buffer(names.values(tensor), dtype, made)
 
 
-def _home(coordinates: list[ir.Var]) -> ir.Expr:
-    """Return the slot at which the search for coordinates begins."""
-    mixed: ir.Expr = ir.Literal(0, "uint64")
-    for coordinate in coordinates:
-        here = ir.Cast(coordinate, "uint64")
-        joined = ir.Binary("add", mixed, here, "uint64")
-        # Unsigned: a product that is too long wraps around.
-        mixed = ir.Binary("mul", joined, ir.Literal(_FACTOR, "uint64"), "uint64")
-    half = ir.Literal(32, "uint64")
-    upper = ir.Binary("right_shift", mixed, half, "uint64")
-    return ir.Binary("mask", ir.Cast(upper, "int64"), sub(_SLOTS, literal(1)), "int64")
-
-
 def _next(b: Builder, slot: ir.Var, number: ir.Var) -> None:
     """Emit a step to the slot behind one, from the last to the first."""
     after = add(slot, literal(1))
@@ -133,7 +117,7 @@ def _rehash(spec: GatherSpec) -> ir.Function:
     b = Builder([p.name for p in given])
     with b.loop("q", literal(0), _KNOWN) as q:
         here = [b.declare("here", cast(ir.Load(crd, q), "int64")) for crd in crds]
-        slot = b.declare("slot", _home(here))
+        slot = b.declare("slot", home_slot([*here], sub(_SLOTS, literal(1))))
         number = b.declare("number", ir.Load(_TABLE, slot))
         with b.loop_while(less_equal(literal(0), number)):
             _next(b, slot, number)
@@ -169,7 +153,7 @@ def _add_entry(spec: GatherSpec, b: Builder, p: ir.Var, known: ir.Var) -> None:
     """Emit the search for an entry's coordinates, and what happens to its value."""
     crds, values = spec.crds(names.OUTPUT), spec.values(names.OUTPUT)
     here = [b.declare("here", cast(ir.Load(crd, p), "int64")) for crd in spec.crds("A")]
-    slot = b.declare("slot", _home(here))
+    slot = b.declare("slot", home_slot([*here], sub(_SLOTS, literal(1))))
     number = b.declare("number", ir.Load(_TABLE, slot))
     # An empty slot has no coordinates to compare with.
     other = b.declare("other", less_equal(literal(0), number))

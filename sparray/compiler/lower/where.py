@@ -22,10 +22,12 @@ from sparray.compiler.lower.access import is_walked
 from sparray.compiler.lower.context import Context, Output, zero_of
 from sparray.compiler.lower.expression import spread
 from sparray.compiler.lower.forall import loop_walkers
+from sparray.compiler.lower.insertions import most_insertions
 from sparray.compiler.lower.pieces import lanes_of
 from sparray.compiler.lower.scope import Scope
 from sparray.compiler.lower.statement import lower_statement, lowers
 from sparray.compiler.lower.sums import add_up, extra_sums, update_operator
+from sparray.compiler.lower.tables import TableBuffers
 from sparray.compiler.lower.walker import walker
 from sparray.errors import InternalError
 
@@ -140,7 +142,7 @@ def _walks(access: Access, scope: Scope, ctx: Context) -> bool:
 
 
 def _lower_list(statement: Where, scope: Scope, ctx: Context) -> None:
-    """Emit producer, sort and consumer; the marks are clear again at the end."""
+    """Emit producer, sort and consumer; nothing is listed any more at the end."""
     b = ctx.builder
     workspace = ctx.lists[statement.workspace.name]
     b.assign(workspace.count, literal(0))
@@ -148,9 +150,17 @@ def _lower_list(statement: Where, scope: Scope, ctx: Context) -> None:
     if not ctx.counting or _merges(statement.consumer, scope, ctx):
         b.emit(ir.Sort(workspace.coordinates, workspace.count))
     lower_statement(statement.consumer, _side(statement.consumer, scope, ctx), ctx)
-    with b.loop("q", literal(0), workspace.count) as q:
-        coordinate = ir.Load(workspace.coordinates, q)
-        b.store(workspace.marks, coordinate, literal(False))
+    workspace.clear(b)
+
+
+def _lower_hashed(statement: Where, scope: Scope, ctx: Context) -> None:
+    """Emit the opening of a table that is large enough, then what a list has."""
+    table = ctx.lists[statement.workspace.name]
+    if not isinstance(table, TableBuffers):
+        raise InternalError(f"expected a table, got {table}")
+    producer = _side(statement.producer, scope, ctx)
+    table.open(most_insertions(statement, producer, ctx), ctx.builder)
+    _lower_list(statement, scope, ctx)
 
 
 def _merges(consumer: Stmt, scope: Scope, ctx: Context) -> bool:
@@ -203,6 +213,7 @@ _KINDS: dict[str, Callable[[Where, Scope, Context], None]] = {
     "registers": _lower_registers,
     "scalar": _lower_scalar,
     "list": _lower_list,
+    "hashed": _lower_hashed,
     "dense": _lower_dense,
     "row": _lower_row,
     "pattern": _lower_pattern,

@@ -20,14 +20,16 @@ from sparray.compiler.loop_ir.builder import add, literal, mul
 from sparray.compiler.lower.context import (
     Context,
     RowBuffers,
-    WorkspaceBuffers,
     extent_of,
 )
 from sparray.compiler.lower.coordinates import coordinate
+from sparray.compiler.lower.lists import ListBuffers
 from sparray.compiler.lower.scope import Scope
+from sparray.compiler.lower.tables import TableBuffers
 from sparray.errors import InternalError
 
 __all__ = [
+    "LISTED",
     "LISTED_BYTES",
     "buffered_workspaces",
     "element",
@@ -38,6 +40,8 @@ __all__ = [
 ]
 
 
+LISTED = frozenset({"list", "hashed"})
+"""Kinds of workspaces that list the coordinates which they hold."""
 LISTED_BYTES = 9
 """Of a coordinate in a list workspace beside its value: a mark and an int64."""
 
@@ -47,7 +51,7 @@ def buffered_workspaces(statement: Stmt) -> Iterator[Where]:
 
     A loop on threads inside of the statement has tasks of its own.
     """
-    kinds = ("list", "dense", "row", "pattern")
+    kinds = LISTED | {"dense", "row", "pattern"}
     if isinstance(statement, Where) and statement.workspace.kind in kinds:
         yield statement
     for child in children(statement):
@@ -63,8 +67,8 @@ def largest_tiles(statement: Stmt) -> Iterator[tuple[str, int]]:
 
 
 def list_workspaces(statement: Stmt) -> Iterator[Where]:
-    """Yield every `Where` of a statement whose workspace is a list."""
-    return (w for w in workspaces(statement) if w.workspace.kind == "list")
+    """Yield every `Where` of a statement whose workspace lists its coordinates."""
+    return (w for w in workspaces(statement) if w.workspace.kind in LISTED)
 
 
 def workspaces(statement: Stmt) -> Iterator[Where]:
@@ -95,7 +99,7 @@ def _allocate(lists: Iterable[Where], ctx: Context) -> None:
 
     A workspace has an element for each value of its indices, sized by their extents,
     whichever operand brings them.
-    Those are as many as a row of a pattern may have.
+    Those are as many as a row of a pattern may have. A table grows when it is used.
     """
     b = ctx.builder
     for statement in lists:
@@ -115,18 +119,14 @@ def _allocate(lists: Iterable[Where], ctx: Context) -> None:
             row = b.allocate(f"{workspace.name}_values", workspace.dtype, size)
             ctx.rows[workspace.name] = RowBuffers(row, size, literal(0))
             continue
+        name = workspace.name
+        stored = None if ctx.counting else workspace.dtype
+        if workspace.kind == "hashed":
+            ctx.lists[name] = TableBuffers.allocated(name, stored, b)
+            continue
         (index,) = workspace.indices
         size = ir.Var(names.extent(index))
-        name = workspace.name
-        values = None
-        if not ctx.counting:
-            values = b.allocate(f"{name}_values", workspace.dtype, size)
-        ctx.lists[name] = WorkspaceBuffers(
-            values,
-            b.allocate(f"{name}_marks", "bool", size, zeroed=True),
-            b.allocate(f"{name}_list", "int64", size),
-            b.declare(f"{name}_count", literal(0)),
-        )
+        ctx.lists[name] = ListBuffers.allocated(name, stored, size, b)
 
 
 def _row_length(workspace: Workspace, ctx: Context) -> ir.Expr:
@@ -142,10 +142,7 @@ def _release(ctx: Context) -> None:
     for row in ctx.rows.values():
         ctx.builder.free(row.values)
     for workspace in ctx.lists.values():
-        if workspace.values is not None:
-            ctx.builder.free(workspace.values)
-        ctx.builder.free(workspace.marks)
-        ctx.builder.free(workspace.coordinates)
+        workspace.release(ctx.builder)
     for panel in ctx.panels.values():
         ctx.builder.free(panel)
 

@@ -22,6 +22,7 @@ from sparray.compiler.loop_ir.dtypes import computed_dtype
 from sparray.compiler.problem import Problem
 from sparray.compiler.schedule.accumulate import Accumulate
 from sparray.compiler.schedule.assemble import Assemble, Assembly
+from sparray.compiler.schedule.collect import Collect
 from sparray.compiler.schedule.fuse import Fuse
 from sparray.compiler.schedule.pack import Pack
 from sparray.compiler.schedule.parallelize import Parallelize
@@ -49,10 +50,15 @@ from sparray.compiler.scheduler.decision import (
     wide_problem,
 )
 from sparray.compiler.scheduler.hand_checks import HandChecks
-from sparray.compiler.scheduler.knobs import Knobs, workspace_kinds
+from sparray.compiler.scheduler.knobs import (
+    Knobs,
+    usual_workspace,
+    workspace_kinds,
+)
 from sparray.compiler.scheduler.limits import check_merges
 from sparray.compiler.scheduler.loop_order import constraints
 from sparray.compiler.scheduler.nested import inner_reduction
+from sparray.compiler.scheduler.reasons import why_collected
 from sparray.compiler.scheduler.shape import (
     Shape,
     late_indices,
@@ -67,7 +73,7 @@ from sparray.errors import ExpressionError, InternalError, ScheduleError
 __all__ = ["ByHand"]
 
 _LOOPS = ("split", "reorder")
-_WORKSPACES = ("accumulate", "tile")
+_WORKSPACES = ("accumulate", "tile", "collect")
 _COPIES = ("pack", "precompute")
 _MOST_SUMS = 64
 
@@ -206,7 +212,7 @@ class _Making:
         kept = [part for i in target for part in shape.parts.get(i, (i,))]
         self.order = (*kept, *shape.reduced) if best is None else best.order
         self._arrange_stages()
-        cuts = self._position_splits()
+        cuts = self.hand.schedule.position_splits()
         for written in self._written(_LOOPS):
             if any(written is cut for cut in cuts):
                 continue
@@ -262,17 +268,6 @@ class _Making:
         at = self.order.index(loop)
         self.order = (*self.order[:at], *parts, *self.order[at + 1 :])
 
-    def _position_splits(self) -> list[WrittenCommand]:
-        """Return the splits of loops over positions, which stand after their `pos`."""
-        found: list[WrittenCommand] = []
-        over: set[str] = set()
-        for command in self.hand.schedule.commands:
-            if command.name == "pos":
-                over.add(command.arguments[0])
-            elif command.name == "split" and command.arguments[0] in over:
-                found.append(command)
-        return found
-
     def _reorder(self, written: WrittenCommand) -> None:
         wanted = written.arguments[0].split()
         found = [self._loop(name, written) for name in wanted]
@@ -313,7 +308,7 @@ class _Making:
 
     def _apply_loops(self) -> None:
         del self.stages[1:]
-        cuts = self._position_splits()
+        cuts = self.hand.schedule.position_splits()
         splits = [c for c in self._written(("split",)) if c not in cuts]
         asked = {c.arguments[0] for c in splits}
         for index, parts in self.shape.parts.items():
@@ -343,7 +338,7 @@ class _Making:
     def _in_user_names(self, command: Command, error: ScheduleError) -> str:
         """Return an error's message with the user's names: the same command fails."""
         user = self.hand.names
-        if isinstance(command, Split | Reorder | Accumulate):
+        if isinstance(command, Split | Reorder | Accumulate | Collect):
             return str(error)
         renamed = user.renamed(command)
         if isinstance(renamed, Pack | Pos):
@@ -363,6 +358,9 @@ class _Making:
             if written.name == "accumulate":
                 self._demand(self._checks(candidate).accumulate(), written)
                 self._apply(Accumulate(), None)
+            elif written.name == "collect":
+                self._demand(self._checks(candidate).collect(), written)
+                self._apply(Collect(written.arguments[0]), None)
             else:
                 index = self._loop(written.arguments[0], written)
                 sizes = tuple(map(int, written.arguments[1].split()))
@@ -388,6 +386,10 @@ class _Making:
             self._apply(Tile(self.order[-1], sizes), why)
         elif kinds[:1] == ("memory",):
             self._apply(Accumulate(), "products are added where they belong")
+        elif usual_workspace(candidate, kinds) == "hashed":
+            self._apply(
+                Collect("hashed"), why_collected("hashed", candidate.collecting)
+            )
 
     def _precompute(self, written: WrittenCommand) -> None:
         problem, user = self.problem, self.hand.names
@@ -450,7 +452,7 @@ class _Making:
             if first not in over:
                 self._demand(checks.fuse(pair), written)
             self._apply(Fuse(*pair), None)
-        for written in self._position_splits():
+        for written in self.hand.schedule.position_splits():
             self.fault = written
             index, size = (
                 self._loop(written.arguments[0], written),

@@ -20,6 +20,7 @@ from sparray.compiler.lower.workspaces import LISTED_BYTES
 from sparray.compiler.problem import Problem
 from sparray.compiler.schedule.assemble import Assembly
 from sparray.compiler.scheduler.assembly import Choice, choose_assembly
+from sparray.compiler.scheduler.collecting import Collected, collecting_costs
 from sparray.compiler.scheduler.cost_model import (
     COSTS,
     estimate_loops,
@@ -56,18 +57,24 @@ _ADDITIONS = frozenset({"add", "or"})
 """What combines repeated coordinates, and starts from the zeros of fresh memory."""
 
 _LONGEST_LIST = 2**22
-"""Extent up to which a list workspace is always taken: 17 bytes each, per thread."""
+"""Extent up to which a list of blocks is always taken: 17 bytes each, per thread."""
 _LIST_PER_PRODUCT = 16
 """Beyond it, coordinates per product up to which it is still taken."""
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A loop order with the way of assembly that it admits."""
+    """A loop order with the way of assembly that it admits.
+
+    ``collecting`` has the kinds of workspaces that can collect sums whose coordinates
+    come in no order, each with what that costs, the cheapest first; its cost is part of
+    ``cost``. It is empty where nothing is collected so.
+    """
 
     order: tuple[str, ...]
     choice: Choice
     cost: float
+    collecting: tuple[tuple[str, float], ...] = ()
 
 
 def best_candidate(problem: Problem, statistics: Statistics) -> Candidate | None:
@@ -219,16 +226,22 @@ def judge(
         cost, iterations = _collected(order, late, shape, problem, statistics)
     else:
         cost, iterations = _merged(order, shape, problem, statistics)
-    too_long = _too_long(late, choice, problem, statistics, iterations)
+    too_long = _too_long(choice, problem, statistics, iterations)
     if too_long is not None:
         return too_long
     if late and choice.way is Assembly.INSERT:
         cost += _in_memory(order, late, iterations, shape, problem)
-    repeats = repeats_of(shape.reduced, statistics)
-    cost = _assembled(cost, iterations, repeats if late else 0.0, choice, problem)
+    cost = _assembled(cost, iterations, choice, problem)
+    collecting: Mapping[str, float] = {}
+    if late and choice.way is Assembly.APPEND:
+        sums = _sums(order, late[0], iterations, shape, problem, statistics)
+        if problem.output.format.is_sorted:
+            collecting = collecting_costs(sums, statistics.workspace_bytes)
+        cost += min(collecting.values(), default=COSTS["list"] * sums.entries)
     if statistics.parallel and parallel_index(order, shape, choice, problem) is None:
         cost *= COSTS["serial"]
-    return Candidate(order, choice, cost)
+    ranked = tuple(sorted(collecting.items(), key=lambda item: item[1]))
+    return Candidate(order, choice, cost, ranked)
 
 
 def _in_memory(
@@ -250,18 +263,32 @@ def _in_memory(
     return (COSTS["memory"] - 1.0) * leaf * products
 
 
-def _assembled(
-    cost: float, products: float, repeats: float, choice: Choice, problem: Problem
-) -> float:
-    """Return the cost of loops, and of how the result comes into being from them.
-
-    ``repeats`` is how many products meet in an entry; 0 where they come in order.
-    """
+def _sums(
+    order: tuple[str, ...],
+    index: str,
+    products: float,
+    shape: Shape,
+    problem: Problem,
+    statistics: Statistics,
+) -> Collected:
+    """Return what is known of the sums that products along an index are added up to."""
     if problem.prune:
         products *= COSTS["kept"]
-    if repeats and choice.way is Assembly.APPEND:
-        # What an entry costs is that it is marked, listed and sorted: once.
-        cost += COSTS["list"] * products / repeats
+    first = first_reduction(order, frozenset(shape.reduced))
+    units = 1.0
+    if first:
+        loops = estimate_loops(shape.merged, order, problem, statistics)
+        units = loops[first - 1].iterations
+    entries = products / repeats_of(shape.reduced, statistics)
+    extent = statistics.extent(index)
+    itemsize = numpy_dtype(problem.output.dtype).itemsize
+    return Collected(products, entries, units, extent, itemsize)
+
+
+def _assembled(cost: float, products: float, choice: Choice, problem: Problem) -> float:
+    """Return the cost of loops, and of how the result comes into being from them."""
+    if problem.prune:
+        products *= COSTS["kept"]
     if choice.way is Assembly.BLOCKS:
         # The loops run once more to list the blocks.
         cost += cost + COSTS["list"] * products
@@ -387,30 +414,23 @@ def _walks_parts(late: list[str], shape: Shape, problem: Problem) -> bool:
 
 
 def _too_long(
-    late: list[str],
-    choice: Choice,
-    problem: Problem,
-    statistics: Statistics,
-    iterations: float,
+    choice: Choice, problem: Problem, statistics: Statistics, iterations: float
 ) -> str | None:
     """Return which list would be far longer than what it collects, or None.
 
     Its memory grows with the extent of its index. A list of the products, sorted,
     grows with their number alone.
     """
-    if choice.way is Assembly.BLOCKS:
-        depth = located_prefix(problem.output)
-        target, format = problem.assignment.target, problem.output.format
-        shape = [statistics.extents[index] for index in target.indices]
-        extent, what = format.expressions[depth].extent(shape), "a list of blocks"
-    elif late and choice.way is Assembly.APPEND and problem.output.format.is_sorted:
-        extent, what = statistics.extents[late[0]], f"a workspace along {late[0]}"
-    else:
+    if choice.way is not Assembly.BLOCKS:
         return None
+    depth = located_prefix(problem.output)
+    target, format = problem.assignment.target, problem.output.format
+    shape = [statistics.extents[index] for index in target.indices]
+    extent = format.expressions[depth].extent(shape)
     each = numpy_dtype(problem.output.dtype).itemsize + LISTED_BYTES
     # Extents are known to a power of two only.
     if 2 * each * extent > statistics.workspace_bytes:
-        return f"{what} might not fit in memory"
+        return "a list of blocks might not fit in memory"
     if extent <= max(_LONGEST_LIST, _LIST_PER_PRODUCT * iterations):
         return None
-    return f"{what} would be far longer than what it collects"
+    return "a list of blocks would be far longer than what it collects"

@@ -18,6 +18,7 @@ from sparray.compiler.lower.append import located_prefix
 from sparray.compiler.problem import Problem
 from sparray.compiler.schedule.accumulate import Accumulate
 from sparray.compiler.schedule.assemble import Assemble, Assembly
+from sparray.compiler.schedule.collect import COLLECTED, Collect
 from sparray.compiler.schedule.fuse import Fuse
 from sparray.compiler.schedule.join import Join
 from sparray.compiler.schedule.pack import Pack
@@ -40,6 +41,7 @@ from sparray.compiler.scheduler.cost_model import (
 from sparray.compiler.scheduler.knobs import (
     Knobs,
     packing_of,
+    usual_workspace,
     walks_one,
     workspace_kinds,
 )
@@ -47,6 +49,7 @@ from sparray.compiler.scheduler.limits import check_merges
 from sparray.compiler.scheduler.packing import Packing
 from sparray.compiler.scheduler.reasons import (
     Reason,
+    why_collected,
     why_order,
     why_serial,
     why_workspaces,
@@ -82,6 +85,7 @@ Command = (
     Split
     | Reorder
     | Accumulate
+    | Collect
     | Tile
     | Precompute
     | Pack
@@ -189,12 +193,13 @@ def decide(
         stages.append(commands[-1].apply(stages[-1]))
     late = late_indices(order, frozenset(shape.reduced))
     kinds = workspace_kinds(order, choice, shape, problem)
-    kind = knobs.workspace or next(iter(kinds), "")
+    usual = usual_workspace(candidate, kinds)
+    kind = knobs.workspace or usual
     if kind == "registers":
         packed = packing_of(candidate, problem, statistics)
         _tile(order, shape, problem, vector_bytes, knobs, packed, apply)
-    elif kind == "memory":
-        apply(Accumulate(), _why_accumulate(choice, problem))
+    elif kind:
+        _hold_sums(kind, usual, candidate, problem, apply)
     elif len(shape.terms) == 1 and not late:
         _sum_inside(order, shape, problem, knobs, apply)
     reasons += why_workspaces(stages[-1])
@@ -274,6 +279,20 @@ def _prefetch_places(
             f"each entry along {inner} goes to another fibre, which the processor "
             "cannot foresee",
         )
+
+
+def _hold_sums(
+    kind: str,
+    usual: str,
+    candidate: Candidate,
+    problem: Problem,
+    apply: Callable[[Command, str], None],
+) -> None:
+    """Hold sums in the result itself, in a table, or in a list: without a command."""
+    if kind == "memory":
+        apply(Accumulate(), _why_accumulate(candidate.choice, problem))
+    elif kind == "hashed" or (kind in COLLECTED and kind != usual):
+        apply(Collect(kind), why_collected(kind, candidate.collecting))
 
 
 def _sum_inside(

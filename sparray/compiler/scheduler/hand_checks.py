@@ -76,6 +76,16 @@ class HandChecks:
             "a dense result that is a sum and nothing else, zero where nothing is added"
         )
 
+    def collect(self) -> str | None:
+        """Check that a workspace lists the coordinates of the sums."""
+        shape, problem = self.shape, self.problem
+        if "list" in workspace_kinds(self.order, self.choice, shape, problem):
+            return None
+        return (
+            "one sum, one loop of the result inside that of the sum, and a result that "
+            "takes its coordinates in order"
+        )
+
     def tile(self, index: str, sizes: tuple[int, ...]) -> str | None:
         """Check that sums of tiles fit vector registers."""
         late = late_indices(self.order, frozenset(self.shape.reduced))

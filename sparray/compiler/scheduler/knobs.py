@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from sparray.compiler import names
 from sparray.compiler.problem import Problem
 from sparray.compiler.schedule.assemble import Assembly
+from sparray.compiler.schedule.collect import COLLECTED
 from sparray.compiler.scheduler.assembly import Choice, walked_at
 from sparray.compiler.scheduler.candidates import Candidate
 from sparray.compiler.scheduler.cost_model import COSTS, loop_length
@@ -32,6 +33,7 @@ __all__ = [
     "knob_factor",
     "knob_settings",
     "packing_of",
+    "usual_workspace",
     "walks_one",
     "workspace_kinds",
 ]
@@ -54,7 +56,8 @@ class Knobs:
     ----------
     workspace : str
         What holds sums whose loop stands around a loop of the target: ``"registers"``,
-        ``"memory"`` (the result itself) or ``"list"``; empty for the usual one.
+        ``"memory"`` (the result itself), ``"list"`` or ``"hashed"``; empty for the
+        usual one.
     tile_bytes : int
         Bytes of the largest tile in registers.
     prefetch : int
@@ -110,7 +113,7 @@ def workspace_kinds(
     if choice.way in (Assembly.BLOCKS, Assembly.ALLOT):
         return ("memory",)
     if choice.way is Assembly.APPEND:
-        return ("list",) if problem.output.format.is_sorted else ("memory",)
+        return COLLECTED if problem.output.format.is_sorted else ("memory",)
     kinds = []
     in_place = choice.way is Assembly.INSERT
     if in_place and late == [order[-1]] and can_tile(order[-1], shape.merged, problem):
@@ -122,6 +125,14 @@ def workspace_kinds(
     if len(late) == 1 and late[0] not in around:
         kinds.append("list")
     return tuple(kinds)
+
+
+def usual_workspace(candidate: Candidate, kinds: Sequence[str]) -> str:
+    """Return which of the kinds holds sums where nothing else is asked for.
+
+    That is the cheapest by the sizes of the operands, where these decide.
+    """
+    return next((kind for kind, _ in candidate.collecting), next(iter(kinds), ""))
 
 
 def walks_one(index: str, shape: Shape, problem: Problem) -> bool:
@@ -148,18 +159,25 @@ def knob_settings(
     settings = dict.fromkeys(
         [
             replace(best, pack=False),
+            *_collecting_settings(candidate),
             *_loop_settings(order, choice, shape, problem, vector_bytes),
         ]
     )
+    collecting = dict(candidate.collecting)
+    usual = min(collecting.values(), default=0.0)
     for knobs in settings:
-        made = [(knobs, candidate.cost)]
+        more = collecting.get(knobs.workspace, usual) - usual
+        made = [(knobs, candidate.cost + more)]
         if packed is not None and knobs.workspace == "":
             made.append((replace(knobs, pack=True), _packed_cost(candidate, packed)))
         for setting, cost in made:
-            yield setting, cost * knob_factor(setting, best)
+            # What it costs to collect sums is no factor, and is added already.
+            weighed = replace(setting, workspace="") if collecting else setting
+            yield setting, cost * knob_factor(weighed, best)
             if threads:
-                alone = replace(setting, parallel=False)
-                yield alone, cost * knob_factor(alone, best)
+                alone = replace(weighed, parallel=False)
+                factor = knob_factor(alone, best)
+                yield replace(setting, parallel=False), cost * factor
 
 
 def packing_of(
@@ -208,6 +226,12 @@ def _packed_cost(candidate: Candidate, packed: Packing) -> float:
     return max(0.1 * candidate.cost, candidate.cost - packed.saving)
 
 
+def _collecting_settings(candidate: Candidate) -> Iterator[Knobs]:
+    """Yield the settings with another of the workspaces that list coordinates."""
+    for kind, _ in candidate.collecting[1:]:
+        yield Knobs(workspace=kind)
+
+
 def _loop_settings(
     order: Sequence[str],
     choice: Choice,
@@ -220,7 +244,7 @@ def _loop_settings(
     for number, kind in enumerate(kinds):
         if kind == "registers":
             yield from _tile_settings(order, shape, problem, vector_bytes)
-        elif number:
+        elif number and choice.way is not Assembly.APPEND:
             yield Knobs(workspace=kind)
     if kinds or len(shape.terms) != 1:
         return

@@ -29,13 +29,14 @@ from sparray.compiler.index_notation.simplify import accesses
 from sparray.compiler.index_notation.traversal import substitute, walk
 from sparray.compiler.levels import is_walked, level_index, n_levels, walked_index
 from sparray.compiler.lower.workspaces import (
+    LISTED,
     LISTED_BYTES,
     largest_tiles,
     workspaces,
 )
-from sparray.compiler.problem import Problem
 from sparray.compiler.schedule.assemble import Assembly
 from sparray.compiler.scheduler.assembly import walked_at
+from sparray.compiler.scheduler.collecting import table_bytes
 from sparray.compiler.scheduler.cost_model import loop_length
 from sparray.compiler.scheduler.decision import Decision
 from sparray.errors import InternalError
@@ -44,6 +45,8 @@ __all__ = ["Loop", "WorkspaceSize", "loop_tree", "workspace_sizes"]
 
 _APPENDS = frozenset({Assembly.APPEND, Assembly.SCATTER})
 _IN_REGISTERS = frozenset({"scalar", "registers"})
+_LOOKED_AT = {"list": 1, "hashed": 8}
+"""Bytes beside a value that tell whether there is one: a mark, or a coordinate."""
 
 
 @dataclass(slots=True)
@@ -119,22 +122,34 @@ def workspace_sizes(
     """
     sizes = dict(largest_tiles(decision.statement)) | dict(extents)
     return tuple(
-        WorkspaceSize(
-            place.workspace, _n_bytes(place.workspace, sizes, decision.problem)
-        )
+        WorkspaceSize(place.workspace, _n_bytes(place.workspace, sizes, decision))
         for place in workspaces(decision.statement)
     )
 
 
-def _n_bytes(workspace: Workspace, sizes: Mapping[str, int], problem: Problem) -> int:
+def _n_bytes(workspace: Workspace, sizes: Mapping[str, int], decision: Decision) -> int:
     each = np.dtype(workspace.dtype).itemsize
+    if workspace.kind == "hashed":
+        (index,) = workspace.indices
+        return table_bytes(_per_use(decision), _length(index, sizes), each)
     if workspace.kind == "pattern":
-        spec = problem.specs[workspace.name]
+        spec = decision.problem.specs[workspace.name]
         access = Access(workspace.name, workspace.indices)
         return each * sizes[level_index(spec, access, n_levels(spec) - 1)]
     if workspace.kind == "list":
         each += LISTED_BYTES
     return each * prod(_length(index, sizes) for index in workspace.indices)
+
+
+def _per_use(decision: Decision) -> float:
+    """Return how many values a workspace inside the loops of the result gets, about."""
+    kept, uses, values = decision.problem.assignment.target.indices, 1.0, 1.0
+    before = True
+    for loop in decision.loops:
+        before = before and names.whole(loop.index) in kept
+        uses = loop.iterations if before else uses
+        values = loop.iterations
+    return values / max(1.0, uses)
 
 
 def _length(index: str, sizes: Mapping[str, int]) -> int:
@@ -224,7 +239,7 @@ class _Estimator:
         held = [a for a in accesses(value) if a.tensor in self.kinds]
         for access in held:
             name = access.tensor
-            if self.kinds[name].kind == "list" and index in access.indices:
+            if self.kinds[name].kind in LISTED and index in access.indices:
                 return min(extent, self.filled[name]), f"the list of {name}, sorted"
         one: Expr = Literal(1)
         value = substitute(value, dict.fromkeys(held, one))
@@ -288,7 +303,8 @@ class _Estimator:
         elif workspace.kind in _IN_REGISTERS:
             return
         else:
-            each = np.dtype(workspace.dtype).itemsize + (workspace.kind == "list")
+            each = np.dtype(workspace.dtype).itemsize
+            each += _LOOKED_AT.get(workspace.kind, 0)
         place = next(
             (p for p in reversed(around) if _depends(access, p.index)), around[0]
         )

@@ -11,7 +11,13 @@ from sparray.compiler.scheduler.assembly import walked_at
 from sparray.compiler.scheduler.loop_order import constraints
 from sparray.compiler.scheduler.shape import Shape, stored_order
 
-__all__ = ["Reason", "why_order", "why_serial", "why_workspaces"]
+__all__ = [
+    "Reason",
+    "why_collected",
+    "why_order",
+    "why_serial",
+    "why_workspaces",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +66,28 @@ def why_workspaces(statement: Stmt) -> list[Reason]:
     """Return why sums are kept in lists of coordinates."""
     reasons = []
     for place in list_workspaces(statement):
-        name, inside = place.workspace.name, " ".join(place.workspace.indices)
+        made = place.workspace
+        name, inside = made.name, " ".join(made.indices)
+        how = "takes a slot of a table" if made.kind == "hashed" else "is marked"
         why = (
             f"the loop over {inside} stands inside a sum, so its coordinates come in "
-            "no order and more than once: each is marked and listed when it first "
+            f"no order and more than once: each {how} and is listed when it first "
             "comes, and the list is sorted before it is stored"
         )
-        reasons.append(Reason(f"list workspace {name} over {inside}", why))
+        reasons.append(Reason(f"{made.kind} workspace {name} over {inside}", why))
     return reasons
+
+
+def why_collected(kind: str, costs: Sequence[tuple[str, float]]) -> str:
+    """Return why a kind of workspace collects sums, of those with these costs."""
+    known = dict(costs)
+    compared = " and ".join(
+        f"{cost:.3g} in a {'table' if other == 'hashed' else other}"
+        for other, cost in known.items()
+    )
+    if kind not in known:
+        return "asked for, where the sums could stay elsewhere"
+    if len(known) == 1:
+        return "a list of every value of its index might not fit in memory"
+    memory = "a list has memory for every value of its index, a table for one row's"
+    return f"multiply-adds to collect the sums: {compared}; {memory}"

@@ -24,6 +24,7 @@ from sparray.compiler.index_notation.simplify import (
 )
 from sparray.compiler.schedule.accumulate import Accumulate
 from sparray.compiler.schedule.assemble import Assemble
+from sparray.compiler.schedule.collect import Collect
 from sparray.compiler.schedule.fuse import Fuse
 from sparray.compiler.schedule.pack import Pack
 from sparray.compiler.schedule.pos import Pos
@@ -82,7 +83,7 @@ class UserNames:
 
     def renamed(self, command: "Command") -> "Command":
         """Return a command with the user's names; a split stays as it is."""
-        if isinstance(command, Split | Accumulate):
+        if isinstance(command, Split | Accumulate | Collect):
             return command
         if isinstance(command, Reorder):
             return replace(command, order=tuple(map(self.index, command.order)))

@@ -57,7 +57,7 @@ BROKEN = [
     (each(Sequence((where(), where())), "i"), "expected distinct workspaces"),
     (
         each(where(workspace=Workspace("w", (), "heap", "float64")), "i"),
-        "expected a workspace kind of scalar, registers, dense, list, row, pattern",
+        "expected a workspace kind of scalar, registers, dense, list, hashed, row, ",
     ),
     (
         each(where(workspace=Workspace("w", (), "list", "float64")), "i"),

@@ -56,6 +56,8 @@ def test_accepts_every_statement() -> None:
     with b.nested():
         b.declare("c", ir.Cast(N, "complex64"))
         b.declare("q", ir.Binary("floordiv", N, literal(4), "int64"))
+    with b.loop_while(ir.Binary("gt", s, ONE, "bool")):
+        b.renew(w, N, zeroed=True)
     b.emit(ir.Sort(w, N))
     b.free(w)
     verify(ir.Function("f", (X, Y, CRD, N, THREADS), b.block()))
@@ -191,6 +193,18 @@ BROKEN = {
     "allocate size": (function(ir.Allocate(W, ONE)), "size is float64"),
     "use after free": (
         function(ir.Allocate(W, N), ir.Free(W), ir.Sort(W, N)),
+        "w is not declared, or freed",
+    ),
+    "renewal of a parameter": (
+        function(ir.Renew(Y, N)),
+        "y was not allocated by this task",
+    ),
+    "renewal by another task": (
+        function(ir.Allocate(W, N), task(ir.Renew(W, N)), ir.Free(W)),
+        "w was not allocated by this task",
+    ),
+    "renewal after free": (
+        function(ir.Allocate(W, N), ir.Free(W), ir.Renew(W, N)),
         "w is not declared, or freed",
     ),
     "free of a parameter": (function(ir.Free(Y)), "y was not allocated"),

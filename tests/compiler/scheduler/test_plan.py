@@ -249,7 +249,7 @@ def test_a_list_workspace_is_never_far_longer_than_its_content():
     for step in plan("ij,jk->ik", few, few).steps:
         if isinstance(step, KernelStep):
             assert "where[list" not in print_statement(step.decision.statement)
-    assert "sort" in schedules("ij,jk->ik", few, few)
+    assert any("collect(hashed)" in step for step in schedules("ij,jk->ik", few, few))
 
 
 @pytest.mark.parametrize("source", [CSR, CSC, DENSE, CSR.to_format("ell")])

@@ -149,6 +149,13 @@ def _(node: ir.Parallel, out: Writer) -> None:
 
 
 @statement.register
+def _(node: ir.Renew, out: Writer) -> None:
+    # Freed first: nothing is kept, and both need not fit in memory at once.
+    statement(ir.Free(node.buffer), out)
+    statement(ir.Allocate(node.buffer, node.size, node.zeroed), out)
+
+
+@statement.register
 def _(node: ir.Allocate, out: Writer) -> None:
     out.support.allocates = True
     name = checked_name(node.buffer.name)

@@ -1,0 +1,120 @@
+"""What it costs to collect sums whose coordinates come in no order.
+
+A list workspace has an element for every value of its index. Where these do not fit in
+a cache, each new coordinate waits for memory; and every task maps fresh pages, however
+few coordinates it meets. A hashed one has slots for what a row brings: they stay near,
+and each product pays for its hash.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import ceil
+
+from sparray.compiler.lower.parallel import CHUNKS_PER_THREAD, WORK_PER_THREAD
+from sparray.compiler.lower.tables import SLOT_BYTES, SLOTS_PER_SUM
+from sparray.compiler.lower.workspaces import LISTED_BYTES
+from sparray.compiler.scheduler.cost_model import COSTS
+
+__all__ = ["Collected", "collecting_costs", "table_bytes"]
+
+_NEAR_BYTES = 2**20
+"""Half of a second-level cache of 2 MiB: what is used beside a workspace needs some."""
+_FAR_BYTES = 2**25
+"""Memory of which little is in a cache that all cores share."""
+_NEARER = 0.15
+"""Share of a miss that a line of that cache costs."""
+_PAGE_BYTES = 4096
+_ZEROED_PER_LEAF = 32
+"""Bytes that are zeroed in the time of a multiply-add."""
+_TASKS = 2 * CHUNKS_PER_THREAD
+"""Tasks that allocate a workspace each, on two threads."""
+_RETURNED_BYTES = 2**25
+"""Size from which on the C library gives freed memory back to the system each time."""
+_SLOTS_PER_PRODUCT = 1.5 * SLOTS_PER_SUM
+"""Between as many and twice as many: a power of two."""
+
+
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """Sums in the making.
+
+    Attributes
+    ----------
+    products : float
+        How many values come, in all.
+    entries : float
+        How many sums they are added up to.
+    units : float
+        How often the workspace is used: a row each time.
+    extent : float
+        Number of values of its index.
+    itemsize : int
+        Bytes of a value.
+    """
+
+    products: float
+    entries: float
+    units: float
+    extent: float
+    itemsize: int
+
+    @property
+    def per_unit(self) -> float:
+        """The products of one row."""
+        return self.products / max(1.0, self.units)
+
+
+def collecting_costs(sums: Collected, most_bytes: int) -> Mapping[str, float]:
+    """Return the cost of each kind of workspace, in multiply-adds.
+
+    Parameters
+    ----------
+    sums : Collected
+        What is collected.
+    most_bytes : int
+        What a workspace may take of memory.
+    """
+    each = sums.itemsize + LISTED_BYTES
+    costs = {"hashed": _table_cost(sums)}
+    # Extents are known to a power of two only.
+    if 2 * each * sums.extent <= most_bytes:
+        costs["list"] = _list_cost(sums)
+    return costs
+
+
+def table_bytes(per_unit: float, extent: float, itemsize: int) -> int:
+    """Return about how many bytes a table has for a number of products."""
+    return ceil(_SLOTS_PER_PRODUCT * min(per_unit, extent) * (SLOT_BYTES + itemsize))
+
+
+def _list_cost(sums: Collected) -> float:
+    tasks = 1 if sums.products < WORK_PER_THREAD else _TASKS
+    held = sums.extent * sums.itemsize
+    if held + sums.extent <= _NEAR_BYTES:
+        # It is used again and again, whatever it took to get it.
+        return _listed(sums)
+    pages = held / _PAGE_BYTES * (tasks if held > _RETURNED_BYTES else 1)
+    return (
+        _listed(sums)
+        + _missed(held + sums.extent) * sums.entries
+        + tasks * sums.extent / _ZEROED_PER_LEAF
+        + COSTS["page"] * min(pages, sums.entries)
+    )
+
+
+def _table_cost(sums: Collected) -> float:
+    held = table_bytes(sums.per_unit, sums.extent, sums.itemsize)
+    return _listed(sums) + (COSTS["hashed"] + _missed(held)) * sums.products
+
+
+def _listed(sums: Collected) -> float:
+    """Return what it costs to list the entries, and to sort the list."""
+    return COSTS["list"] * sums.entries
+
+
+def _missed(held: float) -> float:
+    """Return what a random place in so much memory costs beside one in cache."""
+    return COSTS["miss"] * (
+        _NEARER * max(0.0, 1 - _NEAR_BYTES / max(1.0, held))
+        + (1 - _NEARER) * max(0.0, 1 - _FAR_BYTES / max(1.0, held))
+    )
