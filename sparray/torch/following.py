@@ -50,6 +50,8 @@ def rechoose(parameter: SparseTensor, made: SparseTensor) -> None:
     parameter._stored = values
     parameter._fill = made.fill_value
     parameter._anchor = None
+    if made._rule is not None:
+        parameter._rule = made._rule
     attach(parameter)
 
 

@@ -257,7 +257,7 @@ class Schedule:
         optimizer: torch.optim.Optimizer | None = None,
         calibrate: Callable[[nn.Module], Any] | None = None,
     ) -> None:
-        parameters, _ = planned(model, plan)
+        parameters = planned(model, plan).parameters
         self.model, self.plan, self.when = model, dict(plan), when
         self.optimizer, self.calibrate = optimizer, calibrate
         self.steps = 0
@@ -296,7 +296,7 @@ class Schedule:
             for key, spec in plan.items()
             if spec.sparsifier.observes is Observed.GROWTH
         }
-        places = planned(self.model, growing)[0] if growing else []
+        places = planned(self.model, growing).parameters if growing else []
         found = [place.parameter for place, _ in places]
         self._growing = [p for p in found if isinstance(p, SparseTensor)]
         for parameter in self._growing:

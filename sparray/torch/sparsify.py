@@ -12,6 +12,15 @@ from sparray.errors import PlanError
 from sparray.torch.calibration import run
 from sparray.torch.following import as_parameter, follow, onto, rechoose
 from sparray.torch.plan import Place, Plan, places_of, planned
+from sparray.torch.sparse_hooks import (
+    gradients_in,
+    put_functions,
+    put_gradient,
+    put_output,
+    remove_functions,
+    remove_gradients,
+    remove_output,
+)
 from sparray.torch.sparsifiers.magnitude import Magnitude
 from sparray.torch.sparsifiers.sparsifier import (
     Sparsifier,
@@ -101,18 +110,23 @@ def sparsify_(
     A parameter that is sparse already gets a new pattern and stays the same object. One
     that several modules share is one parameter afterwards, too.
     """
-    parameters, outputs = planned(model, plan)
-    own = [(place, _own(plan[key].sparsifier)) for place, key in parameters]
+    found = planned(model, plan)
+    own = [(place, _own(plan[key].sparsifier)) for place, key in found.parameters]
     run(model, own, calibrate)
-    keys = [key for _, key in parameters]
+    keys = [key for _, key in found.parameters]
     made = _chosen(own, keys, plan)
+    for (_, tensor), key in zip(made, keys, strict=True):
+        tensor.grad_format = plan[key].grad
     # All are made before the first is put in its place.
     for place, tensor in made:
         _replace(place, tensor, optimizer)
-    for _, module, key in outputs:
-        _remove_output(module)
-        spec = plan[key]
-        module.register_forward_hook(SparseOutput(spec.sparsifier, spec.format))
+    for _, module, key in found.outputs:
+        put_output(module, plan[key])
+    for _, module, names, key in found.functions:
+        put_functions(module, {names: plan[key]})
+    for place, key in found.gradients:
+        module, name = place.owners[0]
+        put_gradient(module, name, plan[key])
     return model
 
 
@@ -162,38 +176,6 @@ def _replace(place: Place, made: SparseTensor, optimizer: Optimizer | None) -> N
     place.put(new)
 
 
-class SparseOutput:
-    """A hook that makes the output of a module sparse.
-
-    Parameters
-    ----------
-    sparsifier : Sparsifier
-        Chooses what is kept of each output.
-    format : str or Format, optional
-        By default that of the sparsifier.
-    """
-
-    def __init__(self, sparsifier: Sparsifier, format: Any) -> None:
-        self.sparsifier, self.format = sparsifier, format
-
-    def __call__(self, module: nn.Module, args: Any, output: Any) -> SparseTensor:
-        """Return what is kept of an output."""
-        if not isinstance(output, Tensor):
-            raise PlanError(
-                f"{type(module).__name__}(): expected an output that is one tensor, "
-                f"got {type(output).__name__}"
-            )
-        return self.sparsifier(output, self.format)
-
-
-def _remove_output(module: nn.Module) -> bool:
-    hooks = module._forward_hooks
-    mine = [key for key, hook in hooks.items() if isinstance(hook, SparseOutput)]
-    for key in mine:
-        del hooks[key]
-    return bool(mine)
-
-
 def densify(model: nn.Module, names: str = "*") -> nn.Module:
     """Return a copy of a model in which what `sparsify` made sparse is dense.
 
@@ -202,7 +184,8 @@ def densify(model: nn.Module, names: str = "*") -> nn.Module:
     model : Module
         It stays as it is.
     names : str
-        Which parameters, and outputs of which modules: with ``*`` for any characters.
+        Which parameters, gradients, outputs of modules and functions, as the keys of a
+        plan: with ``*`` for any characters.
 
     Returns
     -------
@@ -243,8 +226,21 @@ def densify_(
             follow(optimizer, old, new, dense_of)
             place.put(new)
     for name, module in model.named_modules():
-        if fnmatchcase(name, names.removesuffix("()")):
-            found = _remove_output(module) or found
+        found = _remove_hooks(name, module, names) or found
     if not found:
         raise PlanError(f"densify: {names!r} matches nothing that is sparse")
     return model
+
+
+def _remove_hooks(name: str, module: nn.Module, names: str) -> bool:
+    found = False
+    if fnmatchcase(name, names.removesuffix("()")):
+        found = remove_output(module)
+    of_modules, dot, of_functions = names.partition("().")
+    if fnmatchcase(name, of_modules) and (dot or names == "*"):
+        found = remove_functions(module, of_functions or "*") or found
+    for parameter in gradients_in(module):
+        full = f"{name}.{parameter}.grad" if name else f"{parameter}.grad"
+        if fnmatchcase(full, names):
+            found = remove_gradients(module, parameter) or found
+    return found
