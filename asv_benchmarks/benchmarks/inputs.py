@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse
 
 import sparray as sp
 
@@ -65,6 +64,8 @@ def random_tensor(
 
 def scipy_csr(array: sp.SparseArray) -> Any:
     """Return SciPy's array of the same buffers, which it believes to be canonical."""
+    import scipy.sparse
+
     level = array.levels[1]
     made = scipy.sparse.csr_array(
         (array.values, level["crd"], level["pos"]), shape=array.shape
