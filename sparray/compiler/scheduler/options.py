@@ -11,6 +11,7 @@ from sparray.compiler.index_notation.nodes import Access
 from sparray.compiler.index_notation.simplify import (
     accesses,
     contains_reduce,
+    free_indices,
 )
 from sparray.compiler.problem import Problem, TensorSpec
 from sparray.compiler.scheduler.candidates import (
@@ -131,6 +132,8 @@ def _with_conversions(
 ) -> Iterator[Option]:
     yield from _converted_operands(problem, statistics, direct_only, judge)
     yield from _laid_out_operands(problem, statistics, judge)
+    if problem.output.format.is_dense:
+        yield from _laid_out_result(problem, statistics, judge)
     if not problem.output.format.is_dense:
         products = result_products(problem, statistics)
         entries = result_entries(problem, statistics)
@@ -169,23 +172,60 @@ def _laid_out_operands(
     """
     _, reductions = split_reductions(problem.assignment.value)
     for index in dict.fromkeys(i for item in reductions for i in item.reduce.indices):
-        convert = {}
-        for access in accesses(problem.assignment.value):
-            spec = problem.specs[access.tensor]
-            if not spec.format.is_dense or access.indices.count(index) != 1:
-                continue
-            at = access.indices.index(index)
-            if spec.format.order[-1] != at:
-                order = [n for n in spec.format.order if n != at]
-                convert[access.tensor] = reordered(spec, [*order, at])
+        convert = _laid_out_along(index, problem)
         if not convert:
             continue
         changed = _respecified(problem, convert)
         for candidate in judge(changed, statistics):
-            elements = sum(statistics.positions[name][-1] for name in convert)
-            cost = COSTS["step"] * len(convert) + COSTS["transpose"] * elements
-            cost += candidate.cost
+            cost = candidate.cost + _transposed(convert, statistics)
             yield Option(changed, candidate, cost, convert)
+
+
+def _laid_out_result(
+    problem: Problem, statistics: Statistics, judge: Judge
+) -> Iterator[Option]:
+    """Yield an option for each index of a dense result: all that has it innermost.
+
+    Where every operand with that index is dense, each entry of the others is multiplied
+    by vectors along it, whose sums stay in registers; the result is transposed after.
+    """
+    target, output = problem.assignment.target, problem.output
+    order, read = output.format.order, accesses(problem.assignment.value)
+    for dimension in order[:-1]:
+        index = target.indices[dimension]
+        having = [access for access in read if index in free_indices(access)]
+        if not having or target.indices.count(index) != 1:
+            continue
+        if not all(problem.specs[a.tensor].format.is_dense for a in having):
+            continue
+        convert = _laid_out_along(index, problem)
+        laid_out = reordered(output, [n for n in order if n != dimension] + [dimension])
+        changed = replace(_respecified(problem, convert), output=laid_out)
+        elements = prod(statistics.extent(each) for each in target.indices)
+        moved = _transposed(convert, statistics)
+        moved += COSTS["step"] + COSTS["transpose"] * elements
+        for candidate in judge(changed, statistics):
+            yield Option(changed, candidate, candidate.cost + moved, convert, output)
+
+
+def _laid_out_along(index: str, problem: Problem) -> dict[str, TensorSpec]:
+    """Return the dense operands that have an index elsewhere, with it innermost."""
+    convert = {}
+    for access in accesses(problem.assignment.value):
+        spec = problem.specs[access.tensor]
+        if not spec.format.is_dense or access.indices.count(index) != 1:
+            continue
+        at = access.indices.index(index)
+        if spec.format.order[-1] != at:
+            order = [n for n in spec.format.order if n != at]
+            convert[access.tensor] = reordered(spec, [*order, at])
+    return convert
+
+
+def _transposed(convert: Mapping[str, TensorSpec], statistics: Statistics) -> float:
+    """Return what it costs to copy dense operands in other orders."""
+    elements = sum(statistics.positions[name][-1] for name in convert)
+    return COSTS["step"] * len(convert) + COSTS["transpose"] * elements
 
 
 def _converted_result(

@@ -6,11 +6,10 @@ import numpy as np
 
 from sparray.compiler import names
 from sparray.compiler.index_notation.affine import bases, is_unit_step
-from sparray.compiler.index_notation.nodes import Access, Apply, Expr, Reduce
+from sparray.compiler.index_notation.nodes import Access, Expr
 from sparray.compiler.index_notation.simplify import accesses, free_indices
 from sparray.compiler.levels import level_index, n_levels
 from sparray.compiler.loop_ir.dtypes import computed_dtype
-from sparray.compiler.loop_ir.operators import operator
 from sparray.compiler.problem import Problem
 from sparray.formats.level import Locatable
 
@@ -36,7 +35,6 @@ SCATTER_DISTANCE = 16
 """Entries that a place to fill is prefetched ahead; 8 and 32 were within 5 % of it."""
 SUMS = 4
 """Sums side by side: an addition can start every half or whole cycle and takes 4."""
-_VECTOR_OPERATORS = frozenset({"add", "sub", "mul", "div", "times", "over", "neg"})
 
 
 def tile_sizes(
@@ -56,10 +54,11 @@ def can_tile(index: str, value: Expr, problem: Problem) -> bool:
 
     Each access with the index must have it on a located last level, so that
     neighbours lie side by side, and every operand must be computed in the result's
-    dtype.
+    dtype. An operator without a vector instruction is computed lane by lane, as it
+    would be in a loop over a row that is not in registers.
     """
     dtype = computed_dtype(problem.output.dtype)
-    if np.dtype(dtype).kind != "f" or not _plain(value, dtype):
+    if np.dtype(dtype).kind != "f":
         return False
     for access in (*accesses(value), problem.assignment.target):
         if computed_dtype(problem.specs[access.tensor].dtype) != dtype:
@@ -100,14 +99,3 @@ def _follows(stored: str, index: str) -> bool:
     """Tell whether what a level stores changes with an index: ``j - i`` with ``i``."""
     part = names.derived(stored)
     return isinstance(part, names.Diagonal) and index in (part.row, part.column)
-
-
-def _plain(expr: Expr, dtype: str) -> bool:
-    """Tell whether an expression is computed by vector instructions alone."""
-    if isinstance(expr, Apply):
-        definition = operator(expr.op).definition
-        plain = expr.op in _VECTOR_OPERATORS
-        if definition is not None:
-            plain = _plain(definition(dtype), dtype)
-        return plain and all(_plain(child, dtype) for child in expr.operands)
-    return not isinstance(expr, Reduce) or _plain(expr.operand, dtype)

@@ -59,6 +59,44 @@ def test_products_with_a_dense_matrix_are_tiled():
     assert schedule.endswith("parallelize(i).assemble(insert)")
 
 
+@pytest.mark.parametrize(
+    "value",
+    [
+        "max(sum(k, A[i,k] * B[k,j]) + B[i,j], 0)",
+        "where(sum(k, A[i,k] * B[k,j]) > 0, B[i,j], 2)",
+        "tanh(sum(k, A[i,k] * B[k,j]))",
+    ],
+)
+def test_whatever_follows_a_sum_takes_it_from_registers(value):
+    expression = assignment_expression(f"Y[i,j] = {value}")
+    found = operands_plan(expression, (CSR, DENSE), None).plan
+    *_, last = found.steps
+    assert ".tile(j, " in last.decision.schedule
+
+
+def test_a_dense_matrix_times_a_sparse_one_is_computed_in_vectors():
+    # Both dense arrays with the rows of the result innermost, and back.
+    wide = np.ones((128, 768), "float32")
+    found = schedules("bi,oi->bo", wide, weights(3072, 768, 0.1))
+    assert [text.startswith("reorder(i j)") for text in found] == [True, False, True]
+    assert found[1].startswith("reorder(j k i).tile(i, ")
+    # A vector has no other layout.
+    assert len(schedules("i,oi->o", wide[0], weights(3072, 768, 0.1))) == 1
+
+
+def test_sums_in_memory_cost_more_than_those_in_registers():
+    # On one thread the rows of the operand decide nothing else.
+    before = sp.num_threads()
+    sp.set_num_threads(1)
+    try:
+        (schedule,) = schedules(
+            "oi,ib->ob", weights(3072, 768, 0.1), np.ones((768, 128), "float32")
+        )
+    finally:
+        sp.set_num_threads(before)
+    assert ".tile(j, " in schedule
+
+
 def weights(rows, columns, stored):
     rng = np.random.default_rng(0)
     kept = rng.random((rows, columns)) < stored
