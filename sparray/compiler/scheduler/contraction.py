@@ -10,7 +10,7 @@ from sparray.compiler.loop_ir.dtypes import dtype_kind
 from sparray.compiler.problem import Problem
 from sparray.compiler.scheduler.statistics import Statistics
 
-__all__ = ["contraction_factors", "contraction_path", "occupied", "positions_of"]
+__all__ = ["contraction_factors", "contraction_path", "occupied"]
 
 _Indices = frozenset[str]
 
@@ -187,16 +187,3 @@ class _Sparsity:
 def occupied(products: float, places: float) -> float:
     """Return how many of the places are taken, if products fall on any of them."""
     return -places * expm1(-products / places) if places else 0.0
-
-
-def positions_of(problem: Problem, entries: float, statistics: Statistics) -> list[int]:
-    """Return the estimated positions of each level of a problem's result."""
-    counts, parents = [], 1
-    format, target = problem.output.format, problem.assignment.target
-    for depth, level in enumerate(format.levels):
-        extent = int(statistics.extent(target.indices[format.order[depth]]))
-        parents = (
-            parents * extent if level.full else min(parents * extent, int(entries))
-        )
-        counts.append(max(1, parents))
-    return counts

@@ -56,6 +56,8 @@ class Option:
     ----------
     problem : Problem
         What the kernel computes: some specs may differ from the original ones.
+    statistics : Statistics
+        Of its operands, in the formats that the kernel gets.
     candidate : Candidate
         The kernel's loop order and way of assembly.
     cost : float
@@ -71,6 +73,7 @@ class Option:
     """
 
     problem: Problem
+    statistics: Statistics
     candidate: Candidate
     cost: float
     convert: Mapping[str, TensorSpec]
@@ -110,7 +113,7 @@ def options(
     found = False
     for candidate in judge(problem, statistics):
         found = True
-        yield Option(problem, candidate, candidate.cost, {})
+        yield Option(problem, statistics, candidate, candidate.cost, {})
     if found and (direct_only or _is_copy(problem)):
         # What converts a copy's operand first does the work of the copy, and again.
         return
@@ -156,10 +159,11 @@ def _converted_operands(
         for other in others:
             if direct_only and not is_direct(statistics, spec, other):
                 continue
-            changed = _respecified(problem, {name: other})
-            for candidate in judge(changed, statistics):
-                cost = conversion_cost(statistics, spec, other, stored)
-                yield Option(changed, candidate, candidate.cost + cost, {name: other})
+            changed, sizes = _respecified(problem, statistics, {name: other})
+            around = conversion_cost(statistics, spec, other, stored)
+            for candidate in judge(changed, sizes):
+                cost = candidate.cost + around
+                yield Option(changed, sizes, candidate, cost, {name: other})
 
 
 def _laid_out_operands(
@@ -175,10 +179,10 @@ def _laid_out_operands(
         convert = _laid_out_along(index, problem)
         if not convert:
             continue
-        changed = _respecified(problem, convert)
-        for candidate in judge(changed, statistics):
+        changed, sizes = _respecified(problem, statistics, convert)
+        for candidate in judge(changed, sizes):
             cost = candidate.cost + _transposed(convert, statistics)
-            yield Option(changed, candidate, cost, convert)
+            yield Option(changed, sizes, candidate, cost, convert)
 
 
 def _laid_out_result(
@@ -200,12 +204,14 @@ def _laid_out_result(
             continue
         convert = _laid_out_along(index, problem)
         laid_out = reordered(output, [n for n in order if n != dimension] + [dimension])
-        changed = replace(_respecified(problem, convert), output=laid_out)
+        changed, sizes = _respecified(problem, statistics, convert)
+        changed = replace(changed, output=laid_out)
         elements = prod(statistics.extent(each) for each in target.indices)
         moved = _transposed(convert, statistics)
         moved += COSTS["step"] + COSTS["transpose"] * elements
-        for candidate in judge(changed, statistics):
-            yield Option(changed, candidate, candidate.cost + moved, convert, output)
+        for candidate in judge(changed, sizes):
+            cost = candidate.cost + moved
+            yield Option(changed, sizes, candidate, cost, convert, output)
 
 
 def _laid_out_along(index: str, problem: Problem) -> dict[str, TensorSpec]:
@@ -245,7 +251,8 @@ def _converted_result(
         changed = replace(problem, output=other)
         for candidate in judge(changed, statistics):
             cost = conversion_cost(statistics, other, output, entries)
-            yield Option(changed, candidate, candidate.cost + cost, {}, output)
+            cost += candidate.cost
+            yield Option(changed, statistics, candidate, cost, {}, output)
 
 
 def _sorted_result(
@@ -265,7 +272,7 @@ def _sorted_result(
         return
     changed = replace(problem, output=listed)
     found = [
-        Option(changed, one, one.cost, {}, output, True)
+        Option(changed, statistics, one, one.cost, {}, output, True)
         for one in judge(changed, statistics)
     ]
     if repeated:
@@ -306,8 +313,8 @@ def _all_converted(problem: Problem, statistics: Statistics) -> Iterator[Option]
                 dimensions = range(spec.format.ndim)
                 wanted = sorted(dimensions, key=_places(access, order).__getitem__)
                 convert[access.tensor] = reordered(spec, wanted)
-        changed = _respecified(problem, convert)
-        candidate = candidate_in(order, changed, statistics)
+        changed, sizes = _respecified(problem, statistics, convert)
+        candidate = candidate_in(order, changed, sizes)
         if not isinstance(candidate, str):
             cost = sum(
                 conversion_cost(
@@ -316,7 +323,8 @@ def _all_converted(problem: Problem, statistics: Statistics) -> Iterator[Option]
                 )
                 for name, wanted in convert.items()
             )
-            yield Option(changed, candidate, candidate.cost + cost, convert)
+            cost += candidate.cost
+            yield Option(changed, sizes, candidate, cost, convert)
 
 
 def _orders(problem: Problem) -> Iterator[tuple[str, ...]]:
@@ -342,9 +350,13 @@ def _places(access: Access, order: Sequence[str]) -> list[int]:
     ]
 
 
-def _respecified(problem: Problem, specs: Mapping[str, TensorSpec]) -> Problem:
+def _respecified(
+    problem: Problem, statistics: Statistics, specs: Mapping[str, TensorSpec]
+) -> tuple[Problem, Statistics]:
+    """Return a problem with operands in other formats, and its statistics."""
     operands = tuple((name, specs.get(name, old)) for name, old in problem.operands)
-    return replace(problem, operands=operands)
+    changed = replace(problem, operands=operands)
+    return changed, statistics.respecified(accesses(problem.assignment.value), specs)
 
 
 def _other_orders(spec: TensorSpec) -> Iterator[TensorSpec]:

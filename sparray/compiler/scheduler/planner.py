@@ -28,7 +28,6 @@ from sparray.compiler.scheduler.contraction import (
     contraction_factors,
     contraction_path,
     occupied,
-    positions_of,
 )
 from sparray.compiler.scheduler.conversions import conversion, conversion_statistics
 from sparray.compiler.scheduler.cost_model import COSTS
@@ -145,8 +144,8 @@ def compute(planner: Planner, problem: Problem, result: str) -> None:
 
 def _settled(planner: Planner, option: Option) -> tuple[Knobs, float]:
     """Return the best settings known of an option's kernel, and its cost with them."""
-    candidate, statistics = option.candidate, planner.statistics
-    knobs, cost = best_knobs(candidate, option.problem, statistics)
+    candidate = option.candidate
+    knobs, cost = best_knobs(candidate, option.problem, option.statistics)
     return knobs, option.cost - candidate.cost + cost
 
 
@@ -155,7 +154,7 @@ def compute_alone(planner: Planner, problem: Problem, result: str) -> None:
     candidate = best_candidate(problem, planner.statistics)
     if candidate is None:
         raise InternalError(f"expected a kernel for\n{problem.describe()}")
-    direct = Option(problem, candidate, candidate.cost, {})
+    direct = Option(problem, planner.statistics, candidate, candidate.cost, {})
     _append(planner, problem, direct, result)
 
 
@@ -315,7 +314,9 @@ def _note_entries(planner: Planner, part: Problem, made: Access) -> None:
     """Add what is expected of a product to what is known of operands."""
     places = prod(planner.statistics.extent(index) for index in made.indices)
     entries = occupied(result_entries(part, planner.statistics), places)
-    positions = positions_of(part, entries, planner.statistics)
+    positions = planner.statistics.positions_in(
+        part.output.format, part.assignment.target.indices, entries
+    )
     known = {**planner.statistics.positions, made.tensor: positions}
     planner.statistics = replace(planner.statistics, positions=known)
 
@@ -367,7 +368,7 @@ def _append(
     decision = decide_widely(
         option.problem,
         option.candidate,
-        planner.statistics,
+        option.statistics,
         planner.vector_bytes,
         best if knobs is None else knobs,
     )

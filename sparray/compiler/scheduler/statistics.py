@@ -2,12 +2,13 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sparray.compiler import names
 from sparray.compiler.index_notation.nodes import Access
 from sparray.compiler.index_notation.simplify import accesses, free_indices
 from sparray.compiler.problem import Problem, TensorSpec
+from sparray.formats.format import Format
 
 __all__ = ["Statistics", "assumed_sizes", "assumed_statistics", "bucket"]
 
@@ -72,6 +73,54 @@ class Statistics:
         counts = self.positions[access.tensor]
         parents = counts[depth - 1] if depth else 1
         return counts[depth] / max(1, parents)
+
+    def positions_in(
+        self, format: Format, indices: Sequence[str], entries: float
+    ) -> list[int]:
+        """Return about how many positions each level has of an array in a format.
+
+        Parameters
+        ----------
+        format : Format
+            One level for each dimension.
+        indices : sequence of str
+            Of the array's dimensions.
+        entries : float
+            How many it stores.
+        """
+        counts, parents = [], 1
+        for level, dimension in zip(format.levels, format.order, strict=True):
+            if not level.unique:
+                parents = int(entries)
+            elif not level.branchless:
+                parents *= int(self.extent(indices[dimension]))
+                if not level.full:
+                    parents = min(parents, int(entries))
+            counts.append(max(1, parents))
+        return counts
+
+    def respecified(
+        self, accesses: Sequence[Access], specs: Mapping[str, TensorSpec]
+    ) -> "Statistics":
+        """Return the statistics with operands in other formats.
+
+        Parameters
+        ----------
+        accesses : sequence of Access
+            Of the problem.
+        specs : mapping of str to TensorSpec
+            By operand: what it is converted to.
+        """
+        positions = {
+            access.tensor: self.positions_in(
+                specs[access.tensor].format,
+                access.indices,
+                self.positions[access.tensor][-1],
+            )
+            for access in accesses
+            if access.tensor in specs
+        }
+        return replace(self, positions={**self.positions, **positions})
 
 
 def bucket(size: int) -> int:

@@ -65,13 +65,16 @@ def kernel_ways(
         Whether the kernel must stand alone, without conversions.
     """
     found = (
-        (Option(problem, one, one.cost, {}) for one in candidates(problem, statistics))
+        (
+            Option(problem, statistics, one, one.cost, {})
+            for one in candidates(problem, statistics)
+        )
         if alone
         else options(problem, statistics, judge=candidates)
     )
     for option in found:
         around = option.cost - option.candidate.cost
         for knobs, cost in knob_settings(
-            option.candidate, option.problem, statistics, vector_bytes
+            option.candidate, option.problem, option.statistics, vector_bytes
         ):
             yield Way(option, knobs, around + cost)
