@@ -109,6 +109,7 @@ def test_the_closing_line_is_that_of_the_tests(run):
         "--doctest-modules",
         "--doctest-glob",
         "python -m sphinx",
+        "asv_benchmarks.instructions",
         " check --python=same",
         " run --quick",
     ],
