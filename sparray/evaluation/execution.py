@@ -25,6 +25,7 @@ from sparray.compiler.lower.append import (
     located_prefix,
 )
 from sparray.compiler.lower.blocks import clears_blocks
+from sparray.compiler.lower.one_pass import entry_bound
 from sparray.compiler.lower.parallel import chunks_of
 from sparray.compiler.pipeline import CompiledPlan, KernelSpec
 from sparray.compiler.schedule.assemble import Assembly
@@ -34,6 +35,7 @@ from sparray.compiler.scheduler.temporaries import slotted_leaf
 from sparray.errors import InternalError, KernelMemoryError
 from sparray.evaluation.allotting import Allotting
 from sparray.evaluation.filler import Filler
+from sparray.evaluation.one_pass import OnePass, closed_up
 from sparray.evaluation.reforming import take_step
 from sparray.evaluation.stored import IndexWidthError, Operand, Stored, buffers
 from sparray.formats.packing import (
@@ -79,6 +81,8 @@ class Runner:
         self.clears_blocks = clears_blocks(self.problem)
         self.keeps_entries = keeps_entries(self.problem, self.way)
         self.keeps_leaf = keeps_leaf(self.problem, self.way)
+        bound = entry_bound(self.problem, self.way, statement)
+        self.one_pass = None if bound is None else OnePass(bound, operands)
         self.filler = Filler(self.problem)
         self.no_levels: LevelBuffers = ({},) * self.output.format.ndim
         self.kernel: LoadedKernel | None = load_kernel(spec.key, self._make)
@@ -141,6 +145,8 @@ class Runner:
             return self._place(operands, extents, shape)
         if self.way is Assembly.ALLOT:
             return self._allot(operands, extents, shape)
+        if self.one_pass is not None:
+            return self._run_one_pass(self.one_pass, operands, extents, shape)
         return self._run_two_phases(operands, extents, shape, owned)
 
     def _place(
@@ -183,6 +189,29 @@ class Runner:
         if filled:
             values.fill(fill)
         return values
+
+    def _run_one_pass(
+        self,
+        one_pass: OnePass,
+        operands: Sequence[Operand],
+        extents: Sequence[int],
+        shape: tuple[int, ...],
+    ) -> Stored:
+        """Allocate what operands bound, fill, and close what chunks left out."""
+        counts, bound = one_pass.starts(operands, num_threads() if self.parallel else 1)
+        index_dtype = np.dtype(self.output.index_dtype)
+        if index_dtype == np.int32 and bound > _INT32_MAX:
+            raise IndexWidthError
+        units = shape[self.output.format.order[0]]
+        pos = empty(units + 1, index_dtype)
+        crd, values = empty(bound, index_dtype), empty(bound, self.dtype)
+        self._call(names.FILL, operands, (pos, crd, values, counts), extents)
+        crd, values = closed_up((crd, values), counts[units:])
+        pos[0] = 0
+        np.cumsum(counts[:units], out=pos[1:])
+        levels: LevelBuffers = ({}, {"pos": pos, "crd": crd})
+        fill = self.filler.fill(operands)
+        return Stored(self.output.format, shape, levels, values, fill)
 
     def _run_two_phases(
         self,

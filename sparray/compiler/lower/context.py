@@ -66,10 +66,13 @@ class Output:
         the operand whose pattern the result has.
     sparse : bool
         Whether an entry exists only where `store` is called.
+    one_chunk : bool
+        Whether each thread takes one chunk alone of a parallel loop.
     """
 
     followed: Access
     sparse: ClassVar[bool] = False
+    one_chunk: ClassVar[bool] = False
 
     @property
     def follows(self) -> frozenset[Access]:

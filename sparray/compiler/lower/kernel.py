@@ -29,6 +29,7 @@ from sparray.compiler.lower.body import lower_tested
 from sparray.compiler.lower.context import Context, Output, Phase, parameters
 from sparray.compiler.lower.loops import lower_parallel_loop
 from sparray.compiler.lower.merge_path import lower_merge_path
+from sparray.compiler.lower.one_pass import BoundedOutput, entry_bound
 from sparray.compiler.lower.output import InheritOutput, InsertOutput, PlaceOutput
 from sparray.compiler.lower.parallel import task
 from sparray.compiler.lower.scope import Scope
@@ -66,7 +67,7 @@ def lower_kernel(
     Returns
     -------
     tuple of ir.Function
-        ``count`` first, where the result needs it, or ``count1``, ``count2``, ... for
+        ``count`` first, where the result needs it and no operand bounds it, or ``count1``, ``count2``, ... for
         levels that are made one after the other; ``evaluate`` last. Parameters:
         every operand's buffers, the result's buffers (``evaluate`` only; just the
         values of an inheriting result; those that are made already, of one made level
@@ -77,7 +78,7 @@ def lower_kernel(
     if assemble.way is Assembly.ALLOT:
         rounds = allotted_depths(problem.output.format)
         made[:0] = [(names.round_of(depth), Phase.COUNT, depth) for depth in rounds]
-    elif assemble.way.counts:
+    elif assemble.way.counts and not entry_bound(problem, assemble.way, statement):
         made.insert(0, (names.COUNT, Phase.COUNT, None))
     return tuple(
         _lower_phase(problem, statement, assemble, _Entry(*entry), vector_bytes)
@@ -203,6 +204,8 @@ def _output(
     if assemble.way is Assembly.ALLOT:
         return AllotOutput(target, problem.output, depth)
     if assemble.way is Assembly.APPEND:
+        if entry_bound(problem, assemble.way, statement):
+            return BoundedOutput(target, problem.output)
         return AppendOutput(target, problem.output, keeps_leaf(problem, assemble.way))
     if assemble.way is Assembly.SCATTER:
         apart = isinstance(statement, Forall) and keeps_fibres_apart(

@@ -327,7 +327,7 @@ def team(total: ir.Expr, work: ir.Expr, ctx: Context) -> tuple[ir.Var, ir.Var]:
         ir.Binary("floordiv", work, literal(WORK_PER_THREAD), "int64"), literal(1)
     )
     threads = b.declare("team", minimum(ir.Var(names.THREADS), most))
-    per_thread = chunks_per_thread(ctx.assembly)
+    per_thread = 1 if ctx.output.one_chunk else chunks_per_thread(ctx.assembly)
     many = minimum(mul(threads, literal(per_thread)), total)
     chunks = b.declare(
         "chunks", ir.Select(equal(threads, literal(1)), literal(1), many)

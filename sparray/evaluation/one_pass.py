@@ -1,0 +1,89 @@
+"""Memory for results whose entries operands bound, and what is left of it."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sparray._kernels.memory import empty
+from sparray.compiler.lower.one_pass import EntryBound
+from sparray.evaluation.stored import Operand
+
+__all__ = ["OnePass", "closed_up"]
+
+Array = npt.NDArray[Any]
+
+_KEPT = 0.75
+"""Share of the allotted memory from which on a result keeps all of it: a smaller one is
+copied, which costs less than it would take up."""
+
+
+class OnePass:
+    """Where the fibres of a result may begin.
+
+    Parameters
+    ----------
+    bound : EntryBound
+        What has at least as many entries in each fibre.
+    operands : sequence of str
+        The names of the kernel's operands.
+    """
+
+    def __init__(self, bound: EntryBound, operands: Sequence[str]) -> None:
+        self.numbers = [operands.index(name) for name in bound.operands]
+        self.together = bound.together
+
+    def starts(
+        self, operands: Sequence[Operand], threads: int
+    ) -> tuple[npt.NDArray[np.int64], int]:
+        """Return the position at which each fibre begins at the latest, and the end.
+
+        Returns
+        -------
+        starts : int64[fibres + 2 * threads]
+            With -1 behind the fibres.
+        end : int
+            What there must be room for.
+        """
+        ends = [operands[number]._levels[1]["pos"] for number in self.numbers]
+        if not self.together:
+            ends = [min(ends, key=lambda pos: int(pos[-1]))]
+        units = len(ends[0]) - 1
+        starts = np.empty(units + 2 * threads, np.int64)
+        starts[:units] = ends[0][:-1]
+        for pos in ends[1:]:
+            starts[:units] += pos[:-1]
+        starts[units:] = -1
+        return starts, sum(int(pos[-1]) for pos in ends)
+
+
+def closed_up(
+    arrays: Sequence[Array], chunks: npt.NDArray[np.int64]
+) -> tuple[Array, ...]:
+    """Return arrays without what is between the chunks, and behind the last one.
+
+    Parameters
+    ----------
+    arrays : sequence of arrays
+        Of one length; they are written to.
+    chunks : int64[2 * n]
+        Where each chunk begins and ends, in order; those without a fibre are -1.
+    """
+    bounds, total = chunks.tolist(), 0
+    for begin, end in zip(bounds[::2], bounds[1::2], strict=True):
+        if begin != total and begin < end:
+            for array in arrays:
+                array[total : total + end - begin] = array[begin:end]
+        total += end - begin
+    if total == len(arrays[0]):
+        return tuple(arrays)
+    if total >= _KEPT * len(arrays[0]):
+        return tuple(array[:total] for array in arrays)
+    return tuple(_copied(array[:total]) for array in arrays)
+
+
+def _copied(part: Array) -> Array:
+    made = empty(len(part), part.dtype)
+    made[:] = part
+    return made
