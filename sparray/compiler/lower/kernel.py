@@ -67,8 +67,9 @@ def lower_kernel(
     Returns
     -------
     tuple of ir.Function
-        ``count`` first, where the result needs it and no operand bounds it, or ``count1``, ``count2``, ... for
-        levels that are made one after the other; ``evaluate`` last. Parameters:
+        ``count`` first, where the result needs it and operands do not bound it, or
+        ``count1``, ``count2``, ... for levels that are made one after the other;
+        ``evaluate`` last. Parameters:
         every operand's buffers, the result's buffers (``evaluate`` only; just the
         values of an inheriting result; those that are made already, of one made level
         by level), the counts or offsets of each appended group, the extents in

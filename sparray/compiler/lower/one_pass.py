@@ -11,11 +11,10 @@ branch of it is foreseen, so this halves the time.
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from sparray.compiler import names
 from sparray.compiler.cin.effective import effective_value
 from sparray.compiler.cin.nodes import Access, Assign, Forall, Stmt
 from sparray.compiler.index_notation.simplify import accesses
-from sparray.compiler.levels import is_walked, level_index, n_levels, walked_index
+from sparray.compiler.levels import level_index
 from sparray.compiler.loop_ir import nodes as ir
 from sparray.compiler.loop_ir.builder import add, less, literal, mul, sub
 from sparray.compiler.lower.append import (
@@ -64,16 +63,17 @@ def entry_bound(problem: Problem, way: Assembly, statement: Stmt) -> EntryBound 
     row, column = (level_index(problem.output, target, depth) for depth in (0, 1))
     if (statement.index, statement.body.index) != (row, column):  # type: ignore[attr-defined]
         return None
-    walked = [a for a in dict.fromkeys(accesses(value)) if _walks(a, column, problem)]
-    points = lattice(value, walked, problem.absence)
+    read = dict.fromkeys(accesses(value))
+    sparse = [a for a in read if not _is_dense(a, problem)]
+    if not all(_is_bound(access, (row, column), problem) for access in sparse):
+        # Else there may be fibres that no loop comes to.
+        return None
+    points = lattice(value, sparse, problem.absence)
     if not points or frozenset() in points:
         return None
-    in_all = [access for access in walked if all(access in p for p in points)]
-    wanted = in_all or walked
-    kept = [a.tensor for a in wanted if _is_bound(a, (row, column), problem)]
-    if len(kept) < (1 if in_all else len(wanted)):
-        return None
-    return EntryBound(tuple(kept), together=not in_all)
+    in_all = [access for access in sparse if all(access in p for p in points)]
+    names = tuple(access.tensor for access in in_all or sparse)
+    return EntryBound(names, together=not in_all)
 
 
 def _is_plain_nest(statement: Stmt) -> bool:
@@ -104,12 +104,10 @@ def _has_fibres(spec: TensorSpec) -> bool:
     )
 
 
-def _walks(access: Access, index: str, problem: Problem) -> bool:
-    spec = problem.specs[access.tensor]
-    return any(
-        walked_index(spec, access, depth) == index and is_walked(spec, access, depth)
-        for depth in range(n_levels(spec))
-    )
+def _is_dense(access: Access, problem: Problem) -> bool:
+    """Tell whether an operand has every element, so that no loop walks it."""
+    levels = problem.specs[access.tensor].format.levels
+    return all(level.full and not level.roles for level in levels)
 
 
 def _is_bound(access: Access, indices: tuple[str, ...], problem: Problem) -> bool:

@@ -8,13 +8,18 @@ import numpy as np
 import numpy.typing as npt
 
 from sparray.array_protocols import dense_view
-from sparray.compiler.loop_ir.dtypes import is_half, widened
+from sparray.compiler.loop_ir.dtypes import widened
 from sparray.dispatch import try_compiled
 from sparray.errors import DTypeError, PatternError, ShapeError, UnsupportedError
 from sparray.evaluation.expression import assignment_expression
 from sparray.formats.named import named_format
 from sparray.functions.creation import asarray
 from sparray.functions.indexing.axes import checked_axes
+from sparray.functions.reductions.by_kernel import (
+    COMPILE_ERRORS,
+    ByKernel,
+    by_kernel,
+)
 from sparray.functions.reductions.segments import Segments, segments
 from sparray.sparse_array import SparseArray
 
@@ -22,6 +27,7 @@ __all__ = ["FOLDS", "Fold", "fold", "loop_dtype", "reduced_axes"]
 
 Elements = npt.NDArray[Any]
 _COUNTED = 2**62
+_IN_NOTATION = frozenset({"sum", "prod", "min", "max", "any", "all"})
 _WORTH_COMPILING = 2**15
 """Values from which on a kernel is worth the time that it takes to compile."""
 
@@ -184,6 +190,12 @@ def fold(
         compiled = _compiled(operator, array, axes)
         if compiled is not None:
             return compiled
+    several = by_kernel(array, axes, keepdims=keepdims)
+    if several is not None and name in _IN_NOTATION:
+        try:
+            return by_segments(operator, several, array.fill_value)
+        except COMPILE_ERRORS:
+            pass
     parts = segments(array, axes, keepdims=keepdims)
     if not operator.has_identity and parts.n_terms == 0:
         raise _no_terms(name, array.shape, axes)
@@ -250,44 +262,86 @@ def _compiled(operator: Fold, array: SparseArray, axes: tuple[int, ...]) -> Any:
     return None if stored is None else stored.as_ndarray()[() if not kept else ...]
 
 
-def by_segments(operator: Fold, parts: Segments, fill: Any) -> Any:
+def by_segments(operator: Fold, parts: Segments | ByKernel, fill: Any) -> Any:
     """Reduce segments of entries, and so many times the fill value.
 
     Parameters
     ----------
     operator : Fold
         What reduces.
-    parts : Segments
+    parts : Segments or ByKernel
         Of at least one term each, if the operator has no identity.
     fill : scalar
         What every element is that is not stored.
     """
-    dtype = parts.values.dtype
-    values, wide = widened(parts.values), widened(np.asarray(fill, dtype))
+    if isinstance(parts, ByKernel):
+        values = parts.array.values
+        nothing = _nothing(operator, values.dtype)
+        wide = np.asarray(fill, values.dtype)
+        elements = parts.fold(operator.name, values, nothing)
+    else:
+        values, wide = (
+            widened(parts.values),
+            widened(np.asarray(fill, parts.values.dtype)),
+        )
+        elements = _by_ufunc(operator, parts, values)
+    elements, empty = _with_fill(operator, parts, elements, wide)
+    return parts.result(elements.astype(values_dtype(parts), copy=False), empty)
+
+
+def values_dtype(parts: Segments | ByKernel) -> np.dtype[Any]:
+    """Return the dtype of the values that are reduced."""
+    made = parts.array if isinstance(parts, ByKernel) else parts.values
+    return made.dtype
+
+
+def _nothing(operator: Fold, dtype: np.dtype[Any]) -> Any:
+    """Return what an operator makes of no terms, or what changes none of its terms."""
+    if operator.ufunc.identity is not None:
+        return operator.ufunc.identity
+    if dtype.kind == "b":
+        return operator.name == "min"
+    if dtype.kind == "f":
+        return np.inf if operator.name == "min" else -np.inf
+    limits = np.iinfo(dtype)
+    return limits.max if operator.name == "min" else limits.min
+
+
+def _by_ufunc(operator: Fold, parts: Segments, values: Elements) -> Elements:
     if len(values) == 0:
         # `reduceat` does not take an empty array.
-        elements = values
-    else:
-        elements = operator.ufunc.reduceat(values, parts.starts, dtype=values.dtype)
+        return values
+    made: Elements = operator.ufunc.reduceat(values, parts.starts, dtype=values.dtype)
+    return made
+
+
+def _with_fill(
+    operator: Fold, parts: Segments | ByKernel, elements: Elements, fill: Elements
+) -> tuple[Elements, Any]:
+    """Return elements with the fill values that are among their terms.
+
+    Returns
+    -------
+    elements : dtype[segments]
+        Each combined with so many fill values as it has terms that are not stored.
+    empty : scalar
+        What fill values alone give.
+    """
     n_terms = parts.n_terms
     identity = operator.ufunc.identity
-    is_identity = identity is not None and operator.keeps and bool(wide == identity)
-    empty = wide
     if n_terms == 0 and identity is not None:
-        empty = np.asarray(identity, wide.dtype)
-    elif not is_identity:
-        if n_terms > _COUNTED and operator.name in ("sum", "prod") and wide != 0:
-            raise UnsupportedError(
-                f"{operator.name}: expected at most {_COUNTED} elements to reduce to "
-                f"one where the fill value is {fill}, got {n_terms}"
-            )
-        # Of a fill value that combines to itself it is enough to know that it is there.
-        n_terms = min(n_terms, _COUNTED)
-        missing = n_terms - parts.counts
-        with np.errstate(all="ignore"):
-            there = operator.ufunc(elements, operator.repeated(wide, missing))
-        elements = np.where(missing > 0, there, elements)
-        empty = operator.repeated(wide, np.array([n_terms]))[0]
-    if is_half(dtype):
-        return parts.result(elements.astype(dtype), np.asarray(empty).astype(dtype))
-    return parts.result(elements.astype(dtype, copy=False), empty)
+        return elements, np.asarray(identity, fill.dtype)
+    if identity is not None and operator.keeps and bool(fill == identity):
+        return elements, fill
+    if n_terms > _COUNTED and operator.name in ("sum", "prod") and fill != 0:
+        raise UnsupportedError(
+            f"{operator.name}: expected at most {_COUNTED} elements to reduce to "
+            f"one where the fill value is {fill}, got {n_terms}"
+        )
+    # Of a fill value that combines to itself it is enough to know that it is there.
+    n_terms = min(n_terms, _COUNTED)
+    missing = n_terms - parts.counts
+    with np.errstate(all="ignore"):
+        there = operator.ufunc(elements, operator.repeated(fill, missing))
+    made = np.where(missing > 0, there, elements)
+    return made, operator.repeated(fill, np.array([n_terms]))[0]

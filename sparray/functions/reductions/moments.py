@@ -1,19 +1,29 @@
 """Means, variances and standard deviations over axes."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from sparray.compiler.loop_ir.dtypes import is_half, widened
-from sparray.errors import DTypeError
+from sparray.errors import DTypeError, UnsupportedError
 from sparray.formats.coordinates import as_dtype
 from sparray.functions.creation import asarray
+from sparray.functions.reductions.by_kernel import (
+    COMPILE_ERRORS,
+    ByKernel,
+    by_kernel,
+)
 from sparray.functions.reductions.folds import reduced_axes
 from sparray.functions.reductions.segments import Segments, segments
 from sparray.sparse_array import SparseArray
 
 __all__ = ["in_floats", "mean", "squares", "std", "var"]
+
+Elements = npt.NDArray[Any]
+Parts = Segments | ByKernel
+_COUNTED = 2**62
 
 
 def mean(
@@ -55,9 +65,11 @@ def mean(
     array([1., 2.])
     """
     array, made = in_floats(x, dtype)
-    parts = segments(array, reduced_axes(axis, array.shape), keepdims=keepdims)
-    elements, fill = _means(parts, array.fill_value)
-    return parts.result(elements.astype(made), np.asarray(fill).astype(made)[()])
+
+    def moment(parts: Parts) -> tuple[Elements, Any]:
+        return _means(parts, array.fill_value)
+
+    return _reduced(array, reduced_axes(axis, array.shape), keepdims, made, moment)
 
 
 def var(
@@ -150,9 +162,38 @@ def _spread(
     """Return a function of the variance over some axes."""
     array, made = in_floats(x, None)
     made = np.empty(0, made).real.dtype
-    parts = segments(array, reduced_axes(axis, array.shape), keepdims=keepdims)
-    elements, fill = map(of, _variances(parts, array.fill_value, correction))
-    return parts.result(elements.astype(made), np.asarray(fill).astype(made)[()])
+
+    def moment(parts: Parts) -> tuple[Elements, Any]:
+        elements, fill = _variances(parts, array.fill_value, correction)
+        return of(elements), of(fill)
+
+    return _reduced(array, reduced_axes(axis, array.shape), keepdims, made, moment)
+
+
+def _reduced(
+    array: SparseArray,
+    axes: tuple[int, ...],
+    keepdims: bool,
+    dtype: np.dtype[Any],
+    moment: Callable[[Parts], tuple[Elements, Any]],
+) -> Any:
+    """Return a moment of the entries: of many by kernels, else by sorted segments."""
+    several = by_kernel(array, axes, keepdims=keepdims)
+    if several is not None:
+        try:
+            return _as(dtype, several, moment)
+        except COMPILE_ERRORS:
+            pass
+    return _as(dtype, segments(array, axes, keepdims=keepdims), moment)
+
+
+def _as(
+    dtype: np.dtype[Any],
+    parts: Parts,
+    moment: Callable[[Parts], tuple[Elements, Any]],
+) -> Any:
+    elements, fill = moment(parts)
+    return parts.result(elements.astype(dtype), np.asarray(fill).astype(dtype)[()])
 
 
 def in_floats(x: Any, dtype: npt.DTypeLike | None) -> tuple[SparseArray, np.dtype[Any]]:
@@ -175,40 +216,73 @@ def in_floats(x: Any, dtype: npt.DTypeLike | None) -> tuple[SparseArray, np.dtyp
     return array if array.dtype == wide else array.astype(wide), made
 
 
-def _sums(parts: Segments, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def _sums(parts: Parts) -> Elements:
+    if isinstance(parts, ByKernel):
+        return parts.fold("sum", parts.array.values, 0)
+    return _segment_sums(parts, widened(parts.values))
+
+
+def _segment_sums(parts: Segments, values: Elements) -> Elements:
     if len(values) == 0:
         return values
-    sums: npt.NDArray[Any] = np.add.reduceat(values, parts.starts)
+    sums: Elements = np.add.reduceat(values, parts.starts)
     return sums
 
 
-def _means(parts: Segments, fill: Any) -> tuple[npt.NDArray[Any], Any]:
+def _missing(parts: Parts, fill: Any) -> Elements:
+    """Return how many terms of each element are not stored; 0 where it is no matter."""
+    n_terms = parts.n_terms
+    if n_terms >= _COUNTED:
+        return np.asarray(float(n_terms))
+    if fill == 0 and isinstance(parts, ByKernel):
+        return np.asarray(0)
+    return np.asarray(n_terms - parts.counts)
+
+
+def _means(parts: Parts, fill: Any) -> tuple[Elements, Any]:
     """Return the mean of each segment, and that of fill values alone."""
     n_terms = parts.n_terms
-    sums = _sums(parts, widened(parts.values))
+    sums = _sums(parts)
     if n_terms == 0:
         return sums, np.nan
-    missing = (n_terms - parts.counts) if n_terms < 2**62 else float(n_terms)
+    missing = _missing(parts, fill)
     with np.errstate(invalid="ignore"):
-        rest = np.where(np.asarray(missing) > 0, fill * np.asarray(missing, float), 0)
+        rest = np.where(missing > 0, fill * missing.astype(float), 0)
     return (sums + rest) / float(n_terms), fill
 
 
-def _variances(
-    parts: Segments, fill: Any, correction: float
-) -> tuple[npt.NDArray[Any], Any]:
+def _variances(parts: Parts, fill: Any, correction: float) -> tuple[Elements, Any]:
     """Return the variance of each segment, and that of fill values alone."""
     n_terms = parts.n_terms
     means, _ = _means(parts, fill)
     degrees = float(n_terms) - correction
-    missing = np.asarray((n_terms - parts.counts) if n_terms < 2**62 else n_terms)
+    missing = np.asarray((n_terms - parts.counts) if n_terms < _COUNTED else n_terms)
     with np.errstate(all="ignore"):
-        stored = _sums(parts, squares(parts.values - parts.each(means)))
+        stored = _square_sums(parts, means)
         beside = squares(np.asarray(fill) - means)
         rest = np.where(missing > 0, beside * missing.astype(float), 0)
         elements = (stored + rest) / np.float64(max(degrees, 0.0))
         alone = squares(np.asarray(fill) - fill) * float(n_terms)
         return elements, alone / np.float64(max(degrees, 0.0))
+
+
+def _square_sums(parts: Parts, means: Elements) -> Elements:
+    """Return the sum of the squares of what entries differ by from their mean."""
+    if not isinstance(parts, ByKernel):
+        return _segment_sums(parts, squares(parts.values - parts.each(means)))
+    kept = parts.kept
+    if len(kept) > 1 or parts.array.dtype.kind == "c":
+        raise UnsupportedError("expected real numbers, and one mean for each of a row")
+    names = [f"i{d}" for d in range(parts.array.ndim)]
+    at = ",".join(names)
+    mean = f"M[{names[kept[0]]}]" if kept else "M"
+    over = ",".join(names[d] for d in parts.axes)
+    # The ones are where entries are, so that nothing else has a difference.
+    text = f"sum(({over}), P[{at}] * ((A[{at}] - {mean}) * (A[{at}] - {mean})))"
+    values = parts.array.values
+    ones = parts.over(np.ones(len(values), values.dtype), 0)
+    shaped = means.reshape([parts.array.shape[d] for d in kept])
+    return parts.compute(text, [ones, parts.over(values, 0), shaped])
 
 
 def squares(numbers: npt.NDArray[Any]) -> npt.NDArray[Any]:
