@@ -35,7 +35,7 @@ from sparray.compiler.scheduler.temporaries import slotted_leaf
 from sparray.errors import InternalError, KernelMemoryError
 from sparray.evaluation.allotting import Allotting
 from sparray.evaluation.filler import Filler
-from sparray.evaluation.one_pass import OnePass, closed_up
+from sparray.evaluation.one_pass import OnePass
 from sparray.evaluation.reforming import take_step
 from sparray.evaluation.stored import IndexWidthError, Operand, Stored, buffers
 from sparray.formats.packing import (
@@ -146,7 +146,11 @@ class Runner:
         if self.way is Assembly.ALLOT:
             return self._allot(operands, extents, shape)
         if self.one_pass is not None:
-            return self._run_one_pass(self.one_pass, operands, extents, shape)
+            threads = num_threads() if self.parallel else 1
+            made = self.one_pass.allocate(operands, threads, self.output)
+            self._call(names.FILL, operands, made, extents)
+            fill = self.filler.fill(operands)
+            return self.one_pass.result(made, self.output.format, shape, fill)
         return self._run_two_phases(operands, extents, shape, owned)
 
     def _place(
@@ -189,29 +193,6 @@ class Runner:
         if filled:
             values.fill(fill)
         return values
-
-    def _run_one_pass(
-        self,
-        one_pass: OnePass,
-        operands: Sequence[Operand],
-        extents: Sequence[int],
-        shape: tuple[int, ...],
-    ) -> Stored:
-        """Allocate what operands bound, fill, and close what chunks left out."""
-        counts, bound = one_pass.starts(operands, num_threads() if self.parallel else 1)
-        index_dtype = np.dtype(self.output.index_dtype)
-        if index_dtype == np.int32 and bound > _INT32_MAX:
-            raise IndexWidthError
-        units = shape[self.output.format.order[0]]
-        pos = empty(units + 1, index_dtype)
-        crd, values = empty(bound, index_dtype), empty(bound, self.dtype)
-        self._call(names.FILL, operands, (pos, crd, values, counts), extents)
-        crd, values = closed_up((crd, values), counts[units:])
-        pos[0] = 0
-        np.cumsum(counts[:units], out=pos[1:])
-        levels: LevelBuffers = ({}, {"pos": pos, "crd": crd})
-        fill = self.filler.fill(operands)
-        return Stored(self.output.format, shape, levels, values, fill)
 
     def _run_two_phases(
         self,

@@ -8,12 +8,15 @@ import numpy.typing as npt
 
 from sparray._kernels.memory import empty
 from sparray.compiler.lower.one_pass import EntryBound
-from sparray.evaluation.stored import Operand
+from sparray.compiler.problem import TensorSpec
+from sparray.evaluation.stored import IndexWidthError, Operand, Stored
+from sparray.formats.format import Format
 
 __all__ = ["OnePass", "closed_up"]
 
 Array = npt.NDArray[Any]
 
+_INT32_MAX = 2**31 - 1
 _KEPT = 0.75
 """Share of the allotted memory from which on a result keeps all of it: a smaller one is
 copied, which costs less than it would take up."""
@@ -34,28 +37,54 @@ class OnePass:
         self.numbers = [operands.index(name) for name in bound.operands]
         self.together = bound.together
 
-    def starts(
-        self, operands: Sequence[Operand], threads: int
-    ) -> tuple[npt.NDArray[np.int64], int]:
-        """Return the position at which each fibre begins at the latest, and the end.
+    def allocate(
+        self, operands: Sequence[Operand], threads: int, output: TensorSpec
+    ) -> tuple[Array, Array, Array, Array]:
+        """Return ``pos``, ``crd``, the values and the counts: what the kernel takes.
 
         Returns
         -------
-        starts : int64[fibres + 2 * threads]
-            With -1 behind the fibres.
-        end : int
-            What there must be room for.
+        tuple of arrays
+            The counts, int64[fibres + 2 * threads], are the positions at which each
+            fibre begins at the latest, and -1 behind them; nothing else is initialised.
+
+        Raises
+        ------
+        KernelMemoryError
+            If it does not fit in memory.
+        IndexWidthError
+            If there may be more entries than the index dtype can count.
         """
         ends = [operands[number]._levels[1]["pos"] for number in self.numbers]
         if not self.together:
             ends = [min(ends, key=lambda pos: int(pos[-1]))]
+        bound = sum(int(pos[-1]) for pos in ends)
+        index_dtype = np.dtype(output.index_dtype)
+        if index_dtype == np.int32 and bound > _INT32_MAX:
+            raise IndexWidthError
         units = len(ends[0]) - 1
-        starts = np.empty(units + 2 * threads, np.int64)
-        starts[:units] = ends[0][:-1]
+        counts = np.empty(units + 2 * threads, np.int64)
+        counts[:units] = ends[0][:-1]
         for pos in ends[1:]:
-            starts[:units] += pos[:-1]
-        starts[units:] = -1
-        return starts, sum(int(pos[-1]) for pos in ends)
+            counts[:units] += pos[:-1]
+        counts[units:] = -1
+        crd, values = empty(bound, index_dtype), empty(bound, np.dtype(output.dtype))
+        return empty(units + 1, index_dtype), crd, values, counts
+
+    def result(
+        self,
+        made: tuple[Array, Array, Array, Array],
+        format: Format,
+        shape: tuple[int, ...],
+        fill: Any,
+    ) -> Stored:
+        """Return the result of what the kernel wrote."""
+        pos, crd, values, counts = made
+        units = len(pos) - 1
+        crd, values = closed_up((crd, values), counts[units:])
+        pos[0] = 0
+        np.cumsum(counts[:units], out=pos[1:])
+        return Stored(format, shape, ({}, {"pos": pos, "crd": crd}), values, fill)
 
 
 def closed_up(

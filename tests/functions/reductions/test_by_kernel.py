@@ -66,7 +66,7 @@ def cases():
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-@pytest.mark.parametrize(("shape", "format", "fill", "dtype", "share"), cases())
+@pytest.mark.parametrize(("shape", "format", "fill", "dtype", "share"), list(cases()))
 def test_every_reduction(computed, shape, format, fill, dtype, share):
     dense = elements(shape, fill, dtype, share)
     array = sp.array(dense, format=format, fill_value=fill)
