@@ -34,14 +34,14 @@ def classifier():
     )
 
 
-def train(model, optimizer, data, epochs, after_step=lambda: None):
+def train(model, optimizer, data, epochs, after_step=lambda: None, loss=cross_entropy):
     """Train on batches of 64 images."""
-    images, labels = data
+    images, wanted = data
     model.train()
     for _ in range(epochs):
         for batch in torch.randperm(len(images)).split(64):
             optimizer.zero_grad()
-            cross_entropy(model(images[batch]), labels[batch]).backward()
+            loss(model(images[batch]), wanted[batch]).backward()
             optimizer.step()
             after_step()
 
