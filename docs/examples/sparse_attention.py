@@ -1,4 +1,4 @@
-"""Digits as sequences of pairs of pixels: attention within a window, and to one global token.
+"""Digits as 32 pairs of pixels: attention in a window, and to one global token.
 
     python docs/examples/sparse_attention.py
 
