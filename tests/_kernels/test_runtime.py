@@ -233,3 +233,29 @@ def test_isa_setting_reaches_the_kernel(load, monkeypatch):
     monkeypatch.setenv("SPARRAY_ISA", "baseline")
     assert targets.host_target().name == "baseline"
     assert load()[1]
+
+
+def test_what_was_compiled_for_another_machine_is_not_found(cold, monkeypatch):
+    def name():
+        return runtime._cached_name("a", runtime._environment(runtime.march_flags()))
+
+    names = [name()]
+    assert name() == names[0]
+    monkeypatch.setattr(runtime, "cpu_features", lambda: frozenset({"sse2"}))
+    names.append(name())
+    monkeypatch.setattr(runtime, "march_flags", lambda: ("-march=x86-64-v2",))
+    names.append(name())
+    monkeypatch.setattr(runtime, "ABI_VERSION", -1)
+    names.append(name())
+    monkeypatch.setattr(runtime, "source_fingerprint", lambda: "other sources")
+    names.append(name())
+    assert len(set(names)) == len(names)
+
+
+def test_what_was_compiled_with_other_flags_is_not_found(load, monkeypatch):
+    assert load()[1]
+    assert not load()[1]
+    flags = targets.march_flags()
+    monkeypatch.setattr(runtime, "march_flags", lambda: (*flags, "-DOTHER"))
+    assert load()[1]
+    assert not load()[1]

@@ -1,7 +1,9 @@
 """Faults that published compilers of this kind shipped: each kind a test.
 
 Some are tested where they belong, too: what is inside generated arithmetic by the
-oracle, a tracer that drops operations in `tests/tracing`, caches in `tests/_kernels`.
+oracle, a tracer that drops operations in `tests/tracing`, caches that ignore flags and
+processors in `tests/_kernels/test_runtime.py`, and merges that compare all entries with
+all in `lower/test_asymptotics.py`.
 """
 
 import numpy as np

@@ -119,6 +119,40 @@ def test_a_loop_over_positions_has_a_step_for_each_entry():
     assert work(40, "dcsr") == work(4000, "dcsr") <= 20 * (1 + 3 + 1)
 
 
+def scattered(n, format, shift):
+    """Return two entries in each row, which no two of these have all in common."""
+    at = np.arange(2 * n)
+    coords = [at % n, (7 * at + shift) % n]
+    return sp.from_coords(coords, np.ones(2 * n), (n, n), format, duplicates="sum")
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("csr", "csr"),
+        ("coo", "coo"),
+        ("csr", "coo"),
+        ("dcsr", "dcsr"),
+        ("dcsr", "csc"),
+        ("csc", "coo"),
+    ],
+)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "C[i,j] = A[i,j] + B[i,j]",
+        "C[i,j] = A[i,j] * B[i,j]",
+        "s = A[i,j] * B[i,j]",
+    ],
+)
+def test_no_merge_compares_all_entries_with_all(text, first, second):
+    def work(n):
+        A, B = scattered(n, first, 0), scattered(n, second, 3)
+        return counted(lambda: sp.compute(text, A=A, B=B))[0]
+
+    assert grows((work(24), work(48)), 2.5)
+
+
 def test_three_operands_gallop():
     x = sp.from_coords([[3, 500, 900]], [1.0, 2.0, 3.0], (1000,), "csf")
     y, z = (sp.array(np.arange(1000.0), format="csf") for _ in range(2))
