@@ -94,6 +94,7 @@ def _render(module: PrintedModule, header: Sequence[str]) -> str:
         helpers=list(support.helpers.values()),
         declarations=[h.declaration for h in support.helpers.values()],
         sorts=sorted(support.sorts),
+        sorts_marked=support.sorts_marked,
         searches=sorted(support.searches),
         allocates=support.allocates,
         parallel=support.parallel,

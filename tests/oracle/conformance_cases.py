@@ -376,6 +376,36 @@ def sort_case(dtype: str) -> None:
     )
 
 
+def marked_sort_case(dtype: str) -> None:
+    """Marked elements: none, few, far apart, close together, all of them."""
+    rng = np.random.default_rng(4)
+    listed = [
+        np.arange(0),
+        np.array([200, 3, 150]),
+        rng.permutation(np.arange(0, 4000, 97)),
+        rng.permutation(np.arange(5, 1000, 3)),
+        rng.permutation(np.arange(173, 200)),
+        rng.permutation(np.arange(64)),
+    ]
+    names = [(f"x{n}", f"marks{n}") for n in range(len(listed))]
+    b = Builder([each for pair in names for each in pair])
+    parameters: list[ir.Buffer | ir.Var] = []
+    for (name, marked), chosen in zip(names, listed, strict=True):
+        x, marks = out(name, dtype), ir.Buffer(marked, "bool")
+        b.emit(ir.Sort(x, literal(len(chosen)), marks))
+        parameters += [x, marks]
+
+    def make() -> Arguments:
+        made: Arguments = {}
+        for (name, marked), chosen in zip(names, listed, strict=True):
+            # What is behind the elements stays as it is.
+            made[name] = np.append(chosen, [7, 5]).astype(dtype)
+            made[marked] = np.isin(np.arange(chosen.max(initial=0) + 1), chosen)
+        return made
+
+    case(b, f"sort_marked_{dtype}", parameters, make)
+
+
 def workspace_case() -> None:
     b = Builder(["x", "n"])
     x = out("x", "int64")
@@ -473,6 +503,7 @@ lookup_case()
 for each in ("int32", "int64"):
     search_case(each)
     sort_case(each)
+    marked_sort_case(each)
 literal_case()
 tree_case()
 control_case()

@@ -310,6 +310,13 @@ def _(node: ir.Sort, state: _State) -> None:
     count = int(_evaluate(node.count, state))
     array, window = state.window(node.buffer.name, 0, count, write=True)
     array[window].sort()
+    if node.marks is not None:
+        marked = np.flatnonzero(state.buffers[node.marks.name])
+        if not np.array_equal(marked, array[window]):
+            raise InternalError(
+                f"function {state.function}: {node.marks.name} does not mark what is "
+                f"in {node.buffer.name}"
+            )
 
 
 @_execute.register

@@ -323,10 +323,15 @@ class Free(Stmt):
 
 @dataclass(frozen=True, slots=True)
 class Sort(Stmt):
-    """Sort ``buffer[0:count]`` ascending, in place."""
+    """Sort ``buffer[0:count]`` ascending, in place.
+
+    ``marks``, if given, is true at these elements, which differ, and nowhere else:
+    where they lie close together they are read off the marks.
+    """
 
     buffer: Buffer
     count: Expr
+    marks: Buffer | None = None
 
 
 @dataclass(frozen=True, slots=True)

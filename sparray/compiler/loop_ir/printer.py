@@ -184,7 +184,8 @@ def _(node: ir.Free) -> Iterator[str]:
 
 @_lines.register
 def _(node: ir.Sort) -> Iterator[str]:
-    yield f"sort {node.buffer.name}[0 .. {print_expression(node.count)}]"
+    marks = "" if node.marks is None else f" marked in {node.marks.name}"
+    yield f"sort {node.buffer.name}[0 .. {print_expression(node.count)}]{marks}"
 
 
 @_lines.register

@@ -122,9 +122,12 @@ class _Checker:
                 self.store(node)
             case ir.Allocate() | ir.Renew() | ir.Free():
                 self.memory(node, held)
-            case ir.Sort(buffer, count):
+            case ir.Sort(buffer, count, marks):
                 self.buffer(buffer)
                 self.index("count", count)
+                if marks is not None:
+                    self.buffer(marks)
+                    _expect(marks.dtype == "bool", f"{marks.name} holds no marks")
                 _expect(buffer.writable, f"{buffer.name} is not writable")
                 _expect_integers(buffer)
             case ir.Prefetch(buffer, index):

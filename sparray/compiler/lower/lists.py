@@ -46,6 +46,9 @@ class CollectedBuffers(Protocol):
     def element(self, coordinate: ir.Expr, b: Builder) -> ir.Expr:
         """Return where in ``values`` the sum of a coordinate is that was met."""
 
+    def sort(self, b: Builder) -> None:
+        """Emit the sorting of the list."""
+
     def clear(self, b: Builder) -> None:
         """Emit what makes it hold nothing, in as many steps as it held coordinates."""
 
@@ -97,6 +100,10 @@ class ListBuffers:
     def element(self, coordinate: ir.Expr, b: Builder) -> ir.Expr:
         """Return the place of a coordinate's sum: the coordinate itself."""
         return coordinate
+
+    def sort(self, b: Builder) -> None:
+        """Emit the sorting of the list, of whose elements there are marks."""
+        b.emit(ir.Sort(self.coordinates, self.count, self.marks))
 
     def clear(self, b: Builder) -> None:
         """Emit the clearing of the marks of all coordinates that are listed."""

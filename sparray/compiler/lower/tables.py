@@ -135,6 +135,10 @@ class TableBuffers:
             self._next(slot, held, b)
         return slot
 
+    def sort(self, b: Builder) -> None:
+        """Emit the sorting of the list."""
+        b.emit(ir.Sort(self.coordinates, self.count))
+
     def clear(self, b: Builder) -> None:
         """Emit the emptying of all slots that are taken."""
         with b.loop("q", literal(0), self.count) as q:

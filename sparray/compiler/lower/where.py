@@ -148,7 +148,7 @@ def _lower_list(statement: Where, scope: Scope, ctx: Context) -> None:
     b.assign(workspace.count, literal(0))
     lower_statement(statement.producer, _side(statement.producer, scope, ctx), ctx)
     if not ctx.counting or _merges(statement.consumer, scope, ctx):
-        b.emit(ir.Sort(workspace.coordinates, workspace.count))
+        workspace.sort(b)
     lower_statement(statement.consumer, _side(statement.consumer, scope, ctx), ctx)
     workspace.clear(b)
 

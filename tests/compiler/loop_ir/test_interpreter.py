@@ -89,6 +89,17 @@ def test_finds_races(shift: int) -> None:
         run(f, {"x": np.ones(5), "n": 3})
 
 
+def test_marks_are_those_of_what_is_sorted() -> None:
+    x = ir.Buffer("x", "int64", writable=True)
+    marks = ir.Buffer("marks", "bool")
+    f = ir.Function("f", (x, marks, N), ir.Block((ir.Sort(x, N, marks),)))
+    listed = np.array([2, 0])
+    run(f, {"x": listed, "marks": np.array([True, False, True]), "n": 2})
+    assert listed.tolist() == [0, 2]
+    with pytest.raises(InternalError, match="marks does not mark"):
+        run(f, {"x": listed, "marks": np.array([True, True, True]), "n": 2})
+
+
 def test_uninitialised_memory_is_poison() -> None:
     w = ir.Buffer("w", "float64", writable=True)
     x = np.zeros(1)

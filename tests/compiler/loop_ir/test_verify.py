@@ -214,6 +214,10 @@ BROKEN = {
     ),
     "leak": (function(ir.Allocate(W, N)), "w is not freed in its block"),
     "sort read-only": (function(ir.Sort(CRD, N)), "crd is not writable"),
+    "sort by values": (
+        function(ir.Allocate(W, N), ir.Sort(W, N, Y), ir.Free(W)),
+        "y holds no marks",
+    ),
     "sort values": (function(ir.Sort(Y, N)), "y holds float64"),
 }
 

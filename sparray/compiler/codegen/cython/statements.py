@@ -180,7 +180,13 @@ def _(node: ir.Sort, out: Writer) -> None:
     element = c_type(node.buffer.dtype)
     out.support.sorts.add((element.code, element.name))
     count = index_of(node.count, out.support)
-    out.line(f"sp_sort_{element.code}({checked_name(node.buffer.name)}, {count})")
+    given = checked_name(node.buffer.name)
+    if node.marks is None:
+        out.line(f"sp_sort_{element.code}({given}, {count})")
+        return
+    out.support.sorts_marked = True
+    marks = checked_name(node.marks.name)
+    out.line(f"sp_sort_marked_{element.code}({given}, {marks}, {count})")
 
 
 @statement.register

@@ -42,7 +42,7 @@ class Support:
         C headers.
     sorts, searches : set of (str, str)
         Code and C type of the elements that are sorted, or searched.
-    allocates, parallel, vectors : bool
+    sorts_marked, allocates, parallel, vectors : bool
         Whether some function does.
     """
 
@@ -50,6 +50,7 @@ class Support:
     includes: set[str] = field(default_factory=lambda: {"<stdint.h>"})
     sorts: set[tuple[str, str]] = field(default_factory=set)
     searches: set[tuple[str, str]] = field(default_factory=set)
+    sorts_marked: bool = False
     allocates: bool = False
     parallel: bool = False
     vectors: bool = False
