@@ -10,7 +10,15 @@ import sparray as sp
 from .inputs import dense, scipy_csr, torch_csr, uniform_csr, use_threads
 from .interleave import ratio
 
-__all__ = ["SDDMM", "SpGEMM", "SpGEMMByColumns", "SpMM", "SpMMAgainstDense", "SpMV"]
+__all__ = [
+    "SDDMM",
+    "SpGEMM",
+    "SpGEMMByColumns",
+    "SpGEMMWide",
+    "SpMM",
+    "SpMMAgainstDense",
+    "SpMV",
+]
 
 
 class SpMV:
@@ -128,6 +136,47 @@ class SpGEMM:
 
     def track_ratio_torch(self, *_: int) -> float:
         return ratio(self.ours, lambda: self.A_torch @ self.B_torch)
+
+
+class SpGEMMWide:
+    """CSR times CSR with far more columns than a row has entries, float64.
+
+    Against SciPy, and against a list workspace, which has memory for every column.
+    """
+
+    params = [[10**5, 10**6, 10**7], [16]]
+    param_names = ["columns", "stored per row"]
+
+    def setup(self, columns: int, per_row: int) -> None:
+        use_threads()
+        size = 80_000 // per_row
+        rng = np.random.default_rng(7)
+        self.A = uniform_csr(size, per_row, "float64")
+        coords = np.arange(size).repeat(per_row), rng.integers(0, columns, 80_000)
+        ones, shape = np.ones(80_000), (size, columns)
+        self.B = sp.from_coords(coords, ones, shape, "csr", duplicates="sum")
+        self.A_scipy, self.B_scipy = scipy_csr(self.A), scipy_csr(self.B)
+        self.ours()
+
+    def ours(self) -> Any:
+        return self.A @ self.B
+
+    def listed(self) -> Any:
+        schedule = "reorder(i k j).collect(list).parallelize(i)"
+        text = "C[i,j] = A[i,k] * B[k,j]"
+        return sp.compute(text, A=self.A, B=self.B, schedule=schedule)
+
+    def time_product(self, *_: int) -> None:
+        self.ours()
+
+    def peakmem_product(self, *_: int) -> None:
+        self.ours()
+
+    def track_ratio_scipy(self, *_: int) -> float:
+        return ratio(self.ours, lambda: self.A_scipy @ self.B_scipy)
+
+    def track_ratio_list(self, *_: int) -> float:
+        return ratio(self.ours, self.listed)
 
 
 class SpGEMMByColumns:
