@@ -79,9 +79,18 @@ def follow(
     state: dict[str, Any] | None = optimizer.state.pop(old, None)
     if state is not None:
         optimizer.state[new] = {
-            name: change(value).detach() if _is_like(value, old) else value
+            name: _with_rule(change(value).detach(), new)
+            if _is_like(value, old)
+            else value
             for name, value in state.items()
         }
+
+
+def _with_rule(state: Tensor, parameter: Tensor) -> Tensor:
+    """Return state that takes gradients in the format that the parameter has them."""
+    if isinstance(state, SparseTensor) and isinstance(parameter, SparseTensor):
+        state._rule = parameter.grad_format
+    return state
 
 
 def _is_like(value: Any, parameter: Tensor) -> bool:

@@ -60,6 +60,12 @@ class GradientRule:
         """Whether there is a gradient where the tensor stores nothing."""
         return self.format is not None and self.format.is_dense
 
+    @property
+    def asked(self) -> "GradientRule | None":
+        """What was asked for, whoever else watches."""
+        plain = replace(self, watched=False) if self.watched else self
+        return None if plain == GradientRule(None) else plain
+
     def __str__(self) -> str:
         format = None if self.format is None else format_text(self.format)
         if self.sparsifier is None:
@@ -152,9 +158,7 @@ def unwatch(tensor: "SparseTensor") -> None:
     """Compute the dense gradient of a tensor no longer, but if it is asked for."""
     rule = tensor._rule
     if rule is not None and rule.watched:
-        plain = replace(rule, watched=False)
-        tensor._rule = None if plain == GradientRule(None) else plain
-        tensor._anchor = None
+        tensor._rule, tensor._anchor = rule.asked, None
 
 
 def watched_gradient(tensor: Any) -> torch.Tensor | None:

@@ -168,8 +168,8 @@ def _chosen(
 def _replace(place: Place, made: SparseTensor, optimizer: Optimizer | None) -> None:
     old = place.parameter
     if isinstance(old, SparseTensor):
-        follow(optimizer, old, old, lambda x: onto(x, made.pattern))
         rechoose(old, made)
+        follow(optimizer, old, old, lambda x: onto(x, made.pattern))
         return
     new = as_parameter(made, old)
     follow(optimizer, old, new, lambda x: onto(x, made.pattern))

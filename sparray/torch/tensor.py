@@ -282,7 +282,7 @@ class SparseTensor(torch.Tensor):
         UnsupportedError
             If it is something else.
         """
-        return self._rule
+        return None if self._rule is None else self._rule.asked
 
     @grad_format.setter
     def grad_format(self, wanted: Any) -> None:
@@ -421,7 +421,7 @@ class SparseTensor(torch.Tensor):
             parts.append(f"grad_fn=<{type(self.grad_fn).__name__}>")
         elif self.requires_grad:
             parts.append("requires_grad=True")
-        if self._rule is not None:
+        if self.grad_format is not None:
             parts.append(f"grad_format={self._rule}")
         return f"SparseTensor({', '.join(parts)},\n  values={self._stored.detach()!r})"
 

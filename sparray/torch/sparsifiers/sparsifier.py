@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 
 from sparray import convert
-from sparray.errors import DTypeError
+from sparray.errors import DTypeError, PatternError
 from sparray.formats.format import Format
-from sparray.formats.named import as_format
+from sparray.formats.named import as_format, format_text
 from sparray.torch.autograd import check_operand
 from sparray.torch.operators.conversions import to_format
 from sparray.torch.pattern import Pattern, as_numpy
@@ -33,6 +33,10 @@ __all__ = [
 # What users register for a class: whether it is for a format of the input and of the
 # result, and what computes it.
 IMPLEMENTATIONS: dict[type, list[tuple[Callable[..., bool], Callable[..., Any]]]] = {}
+
+
+# Formats that any choice can be written in: of tensors, and of matrices.
+_HOLD_ALL = (("coo", "csf"), ("csr", "csc", "coo", "dcsr"))
 
 
 class Needs(Enum):
@@ -138,6 +142,17 @@ class Sparsifier(ABC):
             if fits(given, wanted):
                 made: SparseTensor = function(self, x, wanted)
                 return made
+        try:
+            return self._stored(x, wanted)
+        except PatternError as error:
+            own = as_format(self.default_format(x.dim()), x.dim())
+            works = dict.fromkeys([*map(format_text, (own,)), *_HOLD_ALL[x.dim() == 2]])
+            raise PatternError(
+                f"{self!r}: expected a format that holds whatever it keeps "
+                f"({', '.join(works)}), got {format_text(wanted)}: {error}"
+            ) from None
+
+    def _stored(self, x: Tensor | SparseTensor, wanted: Format) -> SparseTensor:
         if isinstance(x, SparseTensor) and self.works_on_entries():
             with torch.no_grad():
                 kept = self.keep_stored(x.detach())  # type: ignore[arg-type]
