@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 
+from sparray.compiler import names
 from sparray.compiler.index_notation.simplify import accesses
 from sparray.compiler.problem import Problem, TensorSpec
 from sparray.compiler.scheduler.candidates import judge
@@ -38,7 +39,11 @@ def other_orders(decision: Decision) -> list[Alternative]:
     """
     problem = decision.problem
     shape = shape_of(problem)
-    chosen = tuple(loop.index for loop in decision.loops)
+    # Blocks of an index are cut from an order of whole ones.
+    stored = {part for parts in shape.parts.values() for part in parts}
+    loops = [loop.index for loop in decision.loops]
+    whole = [index if index in stored else names.whole(index) for index in loops]
+    chosen = tuple(dict.fromkeys(whole))
     found = []
     for order in _orders(chosen, problem):
         if order == chosen:

@@ -46,6 +46,7 @@ from sparray.compiler.scheduler.knobs import (
     workspace_kinds,
 )
 from sparray.compiler.scheduler.limits import check_merges
+from sparray.compiler.scheduler.line_blocks import line_blocks
 from sparray.compiler.scheduler.packing import Packing
 from sparray.compiler.scheduler.reasons import (
     Reason,
@@ -183,11 +184,7 @@ def decide(
         stages.append(command.apply(stages[-1]))
         reasons.append(Reason(str(command), why))
 
-    for index, parts in shape.parts.items():
-        apply(
-            Split(index, parts),
-            f"{' and '.join(parts)} are stored in place of {index}",
-        )
+    order, shape = _arrange(order, shape, problem, statistics, knobs, apply)
     if order:
         commands.append(Reorder(order))
         stages.append(commands[-1].apply(stages[-1]))
@@ -224,6 +221,30 @@ def decide(
         tuple(reasons),
         statistics,
     )
+
+
+def _arrange(
+    order: tuple[str, ...],
+    shape: Shape,
+    problem: Problem,
+    statistics: Statistics,
+    knobs: Knobs,
+    apply: Callable[[Command, str], None],
+) -> tuple[tuple[str, ...], Shape]:
+    """Split loops into parts; return the order and the shape that they have then."""
+    for index, parts in shape.parts.items():
+        stored = f"{' and '.join(parts)} are stored in place of {index}"
+        apply(Split(index, parts), stored)
+    blocks = line_blocks(order, shape, problem, statistics) if knobs.blocks else None
+    if blocks is None:
+        return order, shape
+    order, split = blocks
+    for index, parts in split.items():
+        apply(
+            Split(index, parts),
+            "arrays lie along different indices: blocks are whole cache lines of each",
+        )
+    return order, shape_of(problem, split)
 
 
 def decide_widely(

@@ -70,6 +70,8 @@ class Knobs:
         Whether the outermost loop runs on several threads where it may.
     pack : bool
         Whether a panel of the dense operand whose rows are gathered is packed.
+    blocks : bool
+        Whether arrays in different orders are passed in blocks.
     """
 
     workspace: str = ""
@@ -79,6 +81,7 @@ class Knobs:
     vector: bool = True
     parallel: bool = True
     pack: bool = False
+    blocks: bool = True
 
     def __str__(self) -> str:
         """Return the settings that are not the usual ones: ``sums 8, one thread``."""
@@ -96,6 +99,8 @@ class Knobs:
             said.append("one thread")
         if self.pack:
             said.append("packed")
+        if not self.blocks:
+            said.append("no blocks")
         return ", ".join(said)
 
 

@@ -135,7 +135,7 @@ def _with_conversions(
 ) -> Iterator[Option]:
     yield from _converted_operands(problem, statistics, direct_only, judge)
     yield from _laid_out_operands(problem, statistics, judge)
-    if problem.output.format.is_dense:
+    if problem.output.format.is_dense and contains_reduce(problem.assignment.value):
         yield from _laid_out_result(problem, statistics, judge)
     if not problem.output.format.is_dense:
         products = result_products(problem, statistics)

@@ -78,10 +78,31 @@ def test_a_dense_matrix_times_a_sparse_one_is_computed_in_vectors():
     # Both dense arrays with the rows of the result innermost, and back.
     wide = np.ones((128, 768), "float32")
     found = schedules("bi,oi->bo", wide, weights(3072, 768, 0.1))
-    assert [text.startswith("reorder(i j)") for text in found] == [True, False, True]
+    assert [text.startswith("split(i, iq16 ir16)") for text in found] == [1, 0, 1]
     assert found[1].startswith("reorder(j k i).tile(i, ")
     # A vector has no other layout.
     assert len(schedules("i,oi->o", wide[0], weights(3072, 768, 0.1))) == 1
+
+
+@pytest.mark.parametrize(
+    ("dtype", "shape", "split"),
+    [
+        ("float32", (100, 90), "split(i, iq16 ir16).split(j, jq16 jr16)"),
+        ("float64", (100, 90), "split(i, iq8 ir8).split(j, jq8 jr8)"),
+        ("complex128", (100, 90), "split(i, iq4 ir4).split(j, jq4 jr4)"),
+        ("int8", (100, 90), "split(i, iq16 ir16).split(j, jq16 jr16)"),
+        ("float32", (100, 8), ""),
+    ],
+)
+def test_dense_arrays_in_two_orders_are_passed_in_blocks(dtype, shape, split):
+    array = np.arange(shape[0] * shape[1]).reshape(shape).astype(dtype)
+    (schedule,) = schedules("ij->ji", array)
+    assert schedule.startswith(split) and ("split" in schedule) == bool(split)
+    assert sp.einsum("ij->ji", array).tolist() == array.T.tolist()
+    turned = np.asfortranarray(array)
+    assert "split" not in schedules("ij->ij", array)[0]
+    made = sp.compute("Y[i,j] = A[i,j] + B[i,j]", A=array, B=turned)
+    assert made.tolist() == (array + array).tolist()
 
 
 def test_sums_in_memory_cost_more_than_those_in_registers():
