@@ -1,5 +1,6 @@
 """Python's operators on arrays: each is an expression for the compiler."""
 
+import operator
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, cast
@@ -306,6 +307,20 @@ def _as_operand(value: Any) -> "Operand | npt.NDArray[Any] | None":
     return None
 
 
+def _of_others(op: str, left: Any, right: Any) -> Any:
+    """Let the other operand's class answer.
+
+    Dask's arrays refuse chunks that they do not know: they are asked again once more.
+    """
+    known = getattr(operator, op, None)
+    if known is not None and type(left).__module__.startswith("dask."):
+        from sparray.functions.dask_chunks import register
+
+        if register():
+            return known(left, right)
+    return NotImplemented
+
+
 def _refuse_matrix(value: Any) -> None:
     """Refuse ``M * A`` of a SciPy matrix, to which ``*`` is the matrix product.
 
@@ -335,7 +350,7 @@ def _wrap(expression: Expression, operands: list[Any]) -> Any:
 def _matmul(left: Any, right: Any) -> Any:
     a, b = _as_operand(left), _as_operand(right)
     if a is None or b is None:
-        return NotImplemented
+        return _of_others("matmul", left, right)
     if len(a.shape) > 2 or len(b.shape) > 2:
         from sparray.functions.linear_algebra.products import matmul  # of stacks
 
@@ -365,7 +380,7 @@ def apply_binary(op: str, left: Any, right: Any) -> Any:
     """
     a, b = _as_operand(left), _as_operand(right)
     if a is None or b is None:
-        return NotImplemented
+        return _of_others(op, left, right)
     a, b = _weak(op, left, a, b), _weak(op, right, b, a)
     if op == "pow":
         _check_exponents(a, b)

@@ -123,6 +123,16 @@ class ArrayProtocols:
         """Return DLPack's number of the CPU."""
         return 1, 0
 
+    def __dask_tokenize__(self) -> tuple[Any, ...]:
+        """Return what Dask names the array by; chunks of its kind are registered."""
+        from sparray.functions.dask_chunks import token
+
+        return token(cast("SparseArray", self))
+
+    def __sizeof__(self) -> int:
+        """Return bytes, those of the buffers included: Dask's workers count them."""
+        return object.__sizeof__(self) + cast("SparseArray", self).nbytes
+
     def matvec(self, x: Any) -> Any:
         """Return ``A @ x`` of a dense vector: SciPy's solvers call it."""
         return cast(Any, self) @ np.ravel(x)

@@ -1,6 +1,7 @@
 """The array: a format, a shape, the buffers of each level and the values."""
 
 import math
+import sys
 from collections.abc import Callable, Hashable, Mapping
 from typing import TYPE_CHECKING, Any, Self
 
@@ -8,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sparray.array_methods import ArrayMethods
+from sparray.array_names import ArrayNames
 from sparray.array_operators import ArrayOperators
 from sparray.array_protocols import ArrayProtocols
 from sparray.errors import (
@@ -39,7 +41,7 @@ Coordinates = npt.NDArray[np.int64]
 _NUMPY_NDIM = 64
 
 
-class SparseArray(ArrayMethods, ArrayOperators, ArrayProtocols):
+class SparseArray(ArrayMethods, ArrayNames, ArrayOperators, ArrayProtocols):
     """An array that stores some of its entries, in the way its format says.
 
     Made by `sparray.array`, `sparray.from_coords` and `sparray.from_buffers`. The
@@ -403,7 +405,7 @@ class SparseArray(ArrayMethods, ArrayOperators, ArrayProtocols):
             self._values,
             self._fill_value,
         )
-        return SparseArray._from_trusted, parts
+        return _unpickled, parts
 
     def __repr__(self) -> str:
         from sparray.view.summary import summary  # views know SparseArrays
@@ -414,6 +416,15 @@ class SparseArray(ArrayMethods, ArrayOperators, ArrayProtocols):
         from sparray.view.html import html  # views know SparseArrays
 
         return html(self)
+
+
+def _unpickled(*parts: Any) -> SparseArray:
+    """Return an array that was pickled; on a worker of Dask's it may be the first."""
+    if "dask.array" in sys.modules:
+        from sparray.functions.dask_chunks import register
+
+        register()
+    return SparseArray._from_trusted(*parts)
 
 
 def read_only(buffer: IntArray) -> IntArray:

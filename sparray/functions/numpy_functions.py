@@ -17,6 +17,7 @@ from sparray.errors import DTypeError, ShapeError, UnsupportedError
 from sparray.functions import elementwise
 from sparray.functions.alike import full_like
 from sparray.functions.creation import asarray, full
+from sparray.functions.dask_chunks import register
 from sparray.functions.data_types import can_cast, result_type
 from sparray.functions.differences import diff
 from sparray.functions.einsum import as_operand, einsum
@@ -70,6 +71,7 @@ def apply_function(
         If sparray does not have the function.
     """
     if not all(issubclass(t, ArrayOperators | np.ndarray) for t in types):
+        register()
         return NotImplemented
     own = _OWN.get(function)
     if own is None:

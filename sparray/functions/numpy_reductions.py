@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from sparray.errors import ShapeError, UnsupportedError
 from sparray.functions.creation import asarray
+from sparray.functions.indexing.along_axis import take_along_axis
 from sparray.functions.indexing.axes import checked_axis
 from sparray.functions.manipulation.shapes import reshape
 from sparray.functions.ordering import sort
@@ -204,6 +205,40 @@ def _average(
     return (made, total) if returned else made
 
 
+def _nanmedian(
+    a: Any,
+    axis: int | None = None,
+    out: Any = None,
+    overwrite_input: bool = False,
+    keepdims: Any = _NONE,
+) -> Any:
+    """Return the middle of the numbers, which are sorted in front of NaN."""
+    array = asarray(a)
+    keep = _flag(keepdims)
+    if array.dtype.kind not in "fc" or not np.isnan(array).any():
+        return _median(array, axis, out, keepdims=keep)
+    _refuse("nanmedian", out=out)
+    shape = tuple(1 if axis is None else n for n in array.shape)
+    if axis is None:
+        array, axis = reshape(array, -1), 0
+    axis = checked_axis(axis, array.shape)
+    if array.ndim > 2:
+        raise UnsupportedError(
+            "nanmedian: expected at most two dimensions where there is NaN, got shape "
+            f"{array.shape}"
+        )
+    numbers = np.asarray(np.logical_not(np.isnan(array)).sum(axis=axis, keepdims=True))
+    ordered = sort(array, axis=axis)
+    # Of no numbers the place is -1, which is NaN as all elements are.
+    places = np.concatenate([(numbers - 1) // 2, numbers // 2], axis=axis)
+    places = np.minimum(places, array.shape[axis] - 1)
+    made = mean(take_along_axis(ordered, places, axis=axis), axis=axis)
+    if keep:
+        own = tuple(1 if d == axis else n for d, n in enumerate(array.shape))
+        return np.reshape(made, shape if array.ndim < len(shape) else own)
+    return made
+
+
 def _median(
     a: Any,
     axis: int | None = None,
@@ -251,6 +286,7 @@ REDUCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
     np.nancumsum: _cumulative(np.add, 0.0),
     np.nanmax: _nan_extreme(nans.nanmax),
     np.nanmean: _nan_total(nans.nanmean),
+    np.nanmedian: _nanmedian,
     np.nanmin: _nan_extreme(nans.nanmin),
     np.nanprod: _nan_total(nans.nanprod),
     np.nanstd: _spread(nans.nanstd),

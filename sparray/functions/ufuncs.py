@@ -15,6 +15,7 @@ from sparray.array_operators import ArrayOperators, apply_operands, broadcast_sh
 from sparray.errors import DTypeError, ShapeError, UnsupportedError
 from sparray.functions import elementwise
 from sparray.functions.creation import asarray, zeros
+from sparray.functions.dask_chunks import register
 from sparray.functions.einsum import as_operand, einsum
 from sparray.functions.ufunc_methods import METHODS
 from sparray.sparse_array import SparseArray
@@ -102,6 +103,7 @@ def apply_ufunc(
         If the ufunc, the method or a keyword is none that sparray computes.
     """
     if not all(map(_is_ours, inputs)):
+        register()
         return NotImplemented
     given = dict(options)
     outs = given.pop("out", None)

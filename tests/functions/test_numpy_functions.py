@@ -79,6 +79,8 @@ np.nansum(n, axis=0) | np.nanprod(n, axis=1) | np.nanmin(n, axis=1) | np.nanmax(
 np.nanmean(n, axis=1) | np.nanstd(n, axis=1) | np.nanvar(n, axis=0, ddof=1)
 np.nanargmin(n, axis=1) | np.nanargmax(n) | np.nancumsum(n, axis=1) | np.nancumprod(n)
 np.nan_to_num(n) | np.nan_to_num(n, nan=3.0) | np.median(n, axis=1)
+np.nanmedian(n) | np.nanmedian(n, axis=0) | np.nanmedian(n, 1) | np.nanmedian(a, 1)
+np.nanmedian(n, axis=0, keepdims=True) | np.nanstd(n, 0, "float64")
 np.concatenate([a, a]) | np.concatenate([a, a], axis=None, dtype="float32")
 np.stack([a, a], axis=1) | np.vstack([a, a[0]]) | np.hstack([a, a]) | np.dstack([a, a])
 np.hstack([a[0], a[1]]) | np.dstack([a[0], a[1]]) | np.column_stack([a, a[:, 0]])

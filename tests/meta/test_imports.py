@@ -22,6 +22,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "sparray.array_protocols",
         "sparray.array_operators",
         "sparray.array_methods",
+        "sparray.array_names",
         "sparray.sparse_array",
         "sparray.convert",
     ),
@@ -37,6 +38,7 @@ UPWARDS: dict[tuple[str, str], str] = {
     ("sparray.array_methods", "sparray.functions"): "methods are functions too",
     ("sparray.array_operators", "sparray.functions"): "products of stacks are einsums",
     ("sparray.array_protocols", "sparray.functions"): "NumPy's hooks call functions",
+    ("sparray.sparse_array", "sparray.functions"): "Dask hears of arrays it was sent",
 }
 
 # Packages that a module may import when it is imported, beside the standard library:

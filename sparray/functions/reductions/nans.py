@@ -197,7 +197,14 @@ def nanmean(
 
 
 def nanvar(
-    x: Any, /, axis: Axis = None, *, correction: float = 0.0, keepdims: bool = False
+    x: Any,
+    /,
+    axis: Axis = None,
+    *,
+    dtype: npt.DTypeLike | None = None,
+    correction: float = 0.0,
+    ddof: float = 0.0,
+    keepdims: bool = False,
 ) -> Any:
     """Return the variance of the elements that are numbers over some axes.
 
@@ -207,6 +214,10 @@ def nanvar(
         Any format.
     axis, correction, keepdims
         As for `sparray.var`.
+    dtype : dtype, optional
+        What is computed in.
+    ddof : float
+        NumPy's name of ``correction``.
 
     Returns
     -------
@@ -218,11 +229,18 @@ def nanvar(
     ShapeError
         If an axis is no integer, does not exist or is given twice.
     """
-    return _spread(x, axis, correction, keepdims, np.positive)
+    return _spread(x, axis, dtype, correction or ddof, keepdims, np.positive)
 
 
 def nanstd(
-    x: Any, /, axis: Axis = None, *, correction: float = 0.0, keepdims: bool = False
+    x: Any,
+    /,
+    axis: Axis = None,
+    *,
+    dtype: npt.DTypeLike | None = None,
+    correction: float = 0.0,
+    ddof: float = 0.0,
+    keepdims: bool = False,
 ) -> Any:
     """Return the standard deviation of the elements that are numbers over some axes.
 
@@ -232,6 +250,8 @@ def nanstd(
         Any format.
     axis, correction, keepdims
         As for `sparray.std`.
+    dtype, ddof
+        As for `nanvar`.
 
     Returns
     -------
@@ -243,7 +263,7 @@ def nanstd(
     ShapeError
         If an axis is no integer, does not exist or is given twice.
     """
-    return _spread(x, axis, correction, keepdims, np.sqrt)
+    return _spread(x, axis, dtype, correction or ddof, keepdims, np.sqrt)
 
 
 def nanargmin(x: Any, /, axis: int | None = None, *, keepdims: bool = False) -> Any:
@@ -404,18 +424,27 @@ def _sums(parts: Segments, values: Elements) -> Elements:
     return made
 
 
-def _spread(x: Any, axis: Axis, correction: float, keepdims: bool, of: np.ufunc) -> Any:
+def _spread(
+    x: Any,
+    axis: Axis,
+    dtype: npt.DTypeLike | None,
+    correction: float,
+    keepdims: bool,
+    of: np.ufunc,
+) -> Any:
+    if dtype is not None:
+        x = asarray(x).astype(np.dtype(dtype))
     if not _has_nan(asarray(x)):
         made = var(x, axis, correction=correction, keepdims=keepdims)
         return made if of is np.positive else of(made)
-    array, dtype = in_floats(x, None)
-    dtype = np.empty(0, dtype).real.dtype
+    array, wide = in_floats(x, None)
+    real = np.empty(0, wide).real.dtype
     parts = segments(array, reduced_axes(axis, array.shape), keepdims=keepdims)
     numbers = _Numbers.of(parts, array.fill_value)
     elements = of(numbers.variances(correction))
     there = numbers.counts_fill and parts.n_terms > correction
-    fill = np.asarray(0.0 if there else np.nan).astype(dtype)[()]
-    return parts.result(elements.astype(dtype), fill)
+    fill = np.asarray(0.0 if there else np.nan).astype(real)[()]
+    return parts.result(elements.astype(real), fill)
 
 
 def _extreme(x: Any, axis: Axis, keepdims: bool, ufunc: np.ufunc) -> Any:

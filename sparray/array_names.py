@@ -1,0 +1,141 @@
+"""Methods by which users of NumPy, SciPy and PyData/sparse call functions."""
+
+import sys
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from sparray.formats.format import Format
+    from sparray.sparse_array import SparseArray
+
+__all__ = ["ArrayNames"]
+
+
+class ArrayNames:
+    """Mixin with methods of `SparseArray` that are functions by another name."""
+
+    __slots__ = ()
+
+    @property
+    def real(self) -> Any:
+        """The real parts: see `sparray.real`."""
+        return _call("real", self)
+
+    @property
+    def imag(self) -> Any:
+        """The imaginary parts: see `sparray.imag`."""
+        return _call("imag", self)
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of one element."""
+        return int(cast("SparseArray", self).dtype.itemsize)
+
+    @property
+    def density(self) -> float:
+        """How many of the elements are stored."""
+        array = cast("SparseArray", self)
+        return array.nnz / array.size if array.size else 0.0
+
+    def conj(self) -> Any:
+        """Return the complex conjugates: see `sparray.conj`."""
+        return _call("conj", self)
+
+    def conjugate(self) -> Any:
+        """Return the complex conjugates: see `sparray.conj`."""
+        return _call("conj", self)
+
+    def round(self, decimals: int = 0, out: None = None) -> Any:
+        """Return the elements rounded, as `numpy.round` does."""
+        return np.round(cast(Any, self), decimals, out)
+
+    def clip(self, min: Any = None, max: Any = None) -> Any:
+        """Return each element or the bound that it passes: see `sparray.clip`."""
+        return _call("clip", self, min, max)
+
+    def dot(self, other: Any) -> Any:
+        """Return the product that `numpy.dot` is."""
+        return np.dot(cast(Any, self), other)
+
+    def multiply(self, other: Any) -> Any:
+        """Return the products of elements: see `sparray.multiply`."""
+        return _call("multiply", self, other)
+
+    def power(self, exponent: Any) -> Any:
+        """Return powers of the elements: see `sparray.pow`."""
+        return _call("pow", self, exponent)
+
+    def maximum(self, other: Any) -> Any:
+        """Return the larger elements: see `sparray.maximum`."""
+        return _call("maximum", self, other)
+
+    def minimum(self, other: Any) -> Any:
+        """Return the smaller elements: see `sparray.minimum`."""
+        return _call("minimum", self, other)
+
+    def nonzero(self) -> Any:
+        """Return where elements are not zero: see `sparray.nonzero`."""
+        return _call("nonzero", self)
+
+    def trace(self, offset: int = 0) -> Any:
+        """Return the sum along a diagonal, as `numpy.trace` does."""
+        return np.trace(cast(Any, self), offset)
+
+    def cumsum(
+        self, axis: int | None = None, dtype: npt.DTypeLike | None = None
+    ) -> Any:
+        """Return running sums, as `numpy.cumsum` does: dense."""
+        return np.cumsum(cast(Any, self), axis, dtype)
+
+    def cumprod(
+        self, axis: int | None = None, dtype: npt.DTypeLike | None = None
+    ) -> Any:
+        """Return running products, as `numpy.cumprod` does: dense."""
+        return np.cumprod(cast(Any, self), axis, dtype)
+
+    def flatten(self, order: str = "C") -> "SparseArray":
+        """Return all elements in one dimension: see `sparray.reshape`."""
+        return cast("SparseArray", np.ravel(cast(Any, self), order))  # type: ignore[call-overload]
+
+    def ravel(self, order: str = "C") -> "SparseArray":
+        """Return all elements in one dimension: see `sparray.reshape`."""
+        return self.flatten(order)
+
+    def swapaxes(self, axis1: int, axis2: int) -> "SparseArray":
+        """Return the array with two dimensions exchanged, its buffers shared."""
+        return cast("SparseArray", np.swapaxes(cast(Any, self), axis1, axis2))
+
+    def repeat(self, repeats: Any, axis: int | None = None) -> "SparseArray":
+        """Return the array with its elements repeated: see `sparray.repeat`."""
+        return cast("SparseArray", _call("repeat", self, repeats, axis=axis))
+
+    def broadcast_to(self, shape: tuple[int, ...]) -> "SparseArray":
+        """Return the array in a shape that it broadcasts to."""
+        return cast("SparseArray", _call("broadcast_to", self, shape))
+
+    def toarray(self) -> npt.NDArray[Any]:
+        """Return a dense array, as `todense` does: SciPy's name."""
+        return cast("SparseArray", self).todense()
+
+    def asformat(self, format: "str | Format") -> "SparseArray":
+        """Return the array in a format, as `to_format` does: SciPy's name."""
+        return cast("SparseArray", self).to_format(format)
+
+    def tocsr(self) -> "SparseArray":
+        """Return the array in the format ``csr``: SciPy's name."""
+        return cast("SparseArray", self).to_format("csr")
+
+    def tocsc(self) -> "SparseArray":
+        """Return the array in the format ``csc``: SciPy's name."""
+        return cast("SparseArray", self).to_format("csc")
+
+    def tocoo(self) -> "SparseArray":
+        """Return the array in the format ``coo``: SciPy's name."""
+        return cast("SparseArray", self).to_format("coo")
+
+
+def _call(name: str, *args: Any, **options: Any) -> Any:
+    # By name: what computes makes SparseArrays.
+    return getattr(sys.modules["sparray"], name)(*args, **options)
