@@ -62,13 +62,13 @@ _NAMES = {
         "broadcast_arrays broadcast_shapes broadcast_to reshape"
     ),
     "sparray.functions.meshgrid": "meshgrid",
+    "sparray.functions.nan_values": "nan_to_num",
     "sparray.functions.ordering": "sort",
     "sparray.functions.precompile": "precompile Precompiled",
     "sparray.functions.ranges": "arange linspace",
     "sparray.functions.reductions.moments": "mean std var",
     "sparray.functions.reductions.nans": (
-        "nan_to_num nanargmax nanargmin nanmax nanmean nanmin nanprod nanstd nansum "
-        "nanvar"
+        "nanargmax nanargmin nanmax nanmean nanmin nanprod nanstd nansum nanvar"
     ),
     "sparray.functions.reductions.positions": "argmax argmin",
     "sparray.functions.reductions.running": "cumulative_prod cumulative_sum",

@@ -164,6 +164,7 @@ from sparray.functions.meshgrid import meshgrid as meshgrid
 from sparray.functions.namespace_info import (
     array_namespace_info as __array_namespace_info__,
 )
+from sparray.functions.nan_values import nan_to_num as nan_to_num
 from sparray.functions.ordering import sort as sort
 from sparray.functions.precompile import Precompiled as Precompiled
 from sparray.functions.precompile import precompile as precompile
@@ -172,7 +173,6 @@ from sparray.functions.ranges import linspace as linspace
 from sparray.functions.reductions.moments import mean as mean
 from sparray.functions.reductions.moments import std as std
 from sparray.functions.reductions.moments import var as var
-from sparray.functions.reductions.nans import nan_to_num as nan_to_num
 from sparray.functions.reductions.nans import nanargmax as nanargmax
 from sparray.functions.reductions.nans import nanargmin as nanargmin
 from sparray.functions.reductions.nans import nanmax as nanmax

@@ -10,7 +10,7 @@ from sparray.functions import elementwise
 from sparray.functions.creation import asarray
 from sparray.functions.indexing.axes import checked_axis
 from sparray.functions.manipulation.shapes import reshape
-from sparray.functions.reductions.nans import nan_to_num
+from sparray.functions.nan_values import nan_to_num
 from sparray.functions.searching import nonzero
 from sparray.functions.sets import unique_all, unique_values
 from sparray.sparse_array import SparseArray

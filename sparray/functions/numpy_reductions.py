@@ -11,6 +11,7 @@ from sparray.functions.creation import asarray
 from sparray.functions.indexing.along_axis import take_along_axis
 from sparray.functions.indexing.axes import checked_axis
 from sparray.functions.manipulation.shapes import reshape
+from sparray.functions.nan_values import nan_to_num
 from sparray.functions.ordering import sort
 from sparray.functions.reductions import nans
 from sparray.functions.reductions.moments import mean, std, var
@@ -159,7 +160,7 @@ def _cumulative(ufunc: np.ufunc, nan: float | None = None) -> Callable[..., Any]
         array = (
             asarray(a)
             if nan is None
-            else nans.nan_to_num(a, nan=nan, posinf=np.inf, neginf=-np.inf)
+            else nan_to_num(a, nan=nan, posinf=np.inf, neginf=-np.inf)
         )
         if axis is None:
             array, axis = reshape(array, -1), 0

@@ -12,15 +12,19 @@ import numpy.typing as npt
 
 from sparray.errors import ShapeError
 from sparray.functions.creation import asarray
+from sparray.functions.nan_values import (
+    has_nan,
+    replaced,
+    unique_entries,
+    with_values,
+)
 from sparray.functions.reductions.folds import reduced_axes
 from sparray.functions.reductions.moments import in_floats, mean, squares, var
 from sparray.functions.reductions.positions import argmax, argmin
 from sparray.functions.reductions.segments import Segments, segments
 from sparray.functions.reductions.totals import max, min, prod, sum
-from sparray.sparse_array import SparseArray
 
 __all__ = [
-    "nan_to_num",
     "nanargmax",
     "nanargmin",
     "nanmax",
@@ -69,7 +73,7 @@ def nansum(
     >>> sp.nansum(sp.array([[0.0, 2.0], [float("nan"), 1.0]], format="csr"), axis=1)
     array([2., 1.])
     """
-    return sum(_replaced(x, 0), axis=axis, dtype=dtype, keepdims=keepdims)
+    return sum(replaced(x, 0), axis=axis, dtype=dtype, keepdims=keepdims)
 
 
 def nanprod(
@@ -99,7 +103,7 @@ def nanprod(
     ShapeError
         If an axis is no integer, does not exist or is given twice.
     """
-    return prod(_replaced(x, 1), axis=axis, dtype=dtype, keepdims=keepdims)
+    return prod(replaced(x, 1), axis=axis, dtype=dtype, keepdims=keepdims)
 
 
 def nanmin(x: Any, /, axis: Axis = None, *, keepdims: bool = False) -> Any:
@@ -187,7 +191,7 @@ def nanmean(
     >>> sp.nanmean(sp.array([[4.0, 2.0], [float("nan"), 1.0]], format="csr"), axis=0)
     array([4. , 1.5])
     """
-    if not _has_nan(asarray(x)):
+    if not has_nan(asarray(x)):
         return mean(x, axis, dtype=dtype, keepdims=keepdims)
     array, made = in_floats(x, dtype)
     parts = segments(array, reduced_axes(axis, array.shape), keepdims=keepdims)
@@ -212,12 +216,14 @@ def nanvar(
     ----------
     x : SparseArray or array-like
         Any format.
-    axis, correction, keepdims
-        As for `sparray.var`.
+    axis : int or tuple of int, optional
+        Which axes; all of them by default.
     dtype : dtype, optional
         What is computed in.
-    ddof : float
-        NumPy's name of ``correction``.
+    correction, ddof : float
+        What is subtracted from the number of numbers; the second is NumPy's name of it.
+    keepdims : bool
+        Whether the axes stay, with extent 1.
 
     Returns
     -------
@@ -248,9 +254,7 @@ def nanstd(
     ----------
     x : SparseArray or array-like
         Any format.
-    axis, correction, keepdims
-        As for `sparray.std`.
-    dtype, ddof
+    axis, dtype, correction, ddof, keepdims
         As for `nanvar`.
 
     Returns
@@ -287,7 +291,7 @@ def nanargmin(x: Any, /, axis: int | None = None, *, keepdims: bool = False) -> 
         If there is no such axis, or no number along it.
     """
     _check_numbers("nanargmin", x, axis)
-    return argmin(_replaced(x, np.inf), axis=axis, keepdims=keepdims)
+    return argmin(replaced(x, np.inf), axis=axis, keepdims=keepdims)
 
 
 def nanargmax(x: Any, /, axis: int | None = None, *, keepdims: bool = False) -> Any:
@@ -311,44 +315,7 @@ def nanargmax(x: Any, /, axis: int | None = None, *, keepdims: bool = False) -> 
         If there is no such axis, or no number along it.
     """
     _check_numbers("nanargmax", x, axis)
-    return argmax(_replaced(x, -np.inf), axis=axis, keepdims=keepdims)
-
-
-def nan_to_num(
-    x: Any,
-    /,
-    *,
-    nan: float = 0.0,
-    posinf: float | None = None,
-    neginf: float | None = None,
-) -> SparseArray:
-    """Return the elements with numbers in place of NaN and of the infinities.
-
-    Parameters
-    ----------
-    x : SparseArray or array-like
-        Any format.
-    nan : float
-        What stands for NaN, as a fill value too.
-    posinf, neginf : float, optional
-        What stands for the infinities: the largest and the smallest number of the
-        dtype.
-
-    Returns
-    -------
-    SparseArray
-        With the pattern of ``x``.
-
-    Examples
-    --------
-    >>> import sparray as sp
-    >>> sp.nan_to_num(sp.array([0.0, float("nan"), 2.0])).values
-    array([0., 2.])
-    """
-    array = _unique(asarray(x))
-    options: dict[str, Any] = {"nan": nan, "posinf": posinf, "neginf": neginf}
-    values = np.nan_to_num(array.values, **options)
-    return _with_values(array, values, np.nan_to_num(array.fill_value, **options))
+    return argmax(replaced(x, -np.inf), axis=axis, keepdims=keepdims)
 
 
 @dataclass(frozen=True, slots=True)
@@ -434,7 +401,7 @@ def _spread(
 ) -> Any:
     if dtype is not None:
         x = asarray(x).astype(np.dtype(dtype))
-    if not _has_nan(asarray(x)):
+    if not has_nan(asarray(x)):
         made = var(x, axis, correction=correction, keepdims=keepdims)
         return made if of is np.positive else of(made)
     array, wide = in_floats(x, None)
@@ -451,7 +418,7 @@ def _extreme(x: Any, axis: Axis, keepdims: bool, ufunc: np.ufunc) -> Any:
     """Reduce by `fmin` or `fmax`, of which a number is better than NaN."""
     array = asarray(x)
     name = "nanmin" if ufunc is np.fmin else "nanmax"
-    if not _has_nan(array):
+    if not has_nan(array):
         return (min if name == "nanmin" else max)(array, axis, keepdims=keepdims)
     parts = segments(array, reduced_axes(axis, array.shape), keepdims=keepdims)
     if parts.n_terms == 0:
@@ -469,45 +436,13 @@ def _extreme(x: Any, axis: Axis, keepdims: bool, ufunc: np.ufunc) -> Any:
 
 def _check_numbers(name: str, x: Any, axis: int | None) -> None:
     array = asarray(x)
-    if not _has_nan(array):
+    if not has_nan(array):
         return
-    marks = np.isnan(_unique(array).values)
-    nans = _with_values(_unique(array), marks, np.isnan(array.fill_value))
+    marks = np.isnan(unique_entries(array).values)
+    nans = with_values(unique_entries(array), marks, np.isnan(array.fill_value))
     found = nans.all(axis=axis)
     if bool(np.any(found) if isinstance(found, np.ndarray) else found.any()):
         raise ShapeError(
             f"{name}: expected a number along axis {axis} everywhere, got NaN alone "
             f"somewhere in an array of shape {array.shape}"
         )
-
-
-def _has_nan(array: SparseArray) -> bool:
-    if array.dtype.kind in "biu":
-        return False
-    return bool(np.isnan(array.values).any() or np.isnan(array.fill_value))
-
-
-def _replaced(x: Any, number: float) -> Any:
-    """Return an array with a number in place of NaN."""
-    array = asarray(x)
-    if not _has_nan(array):
-        return array
-    array = _unique(array)
-    filler = array.dtype.type(number)
-    values = np.where(np.isnan(array.values), filler, array.values)
-    fill = filler if np.isnan(array.fill_value) else array.fill_value
-    return _with_values(array, values.astype(array.dtype, copy=False), fill)
-
-
-def _unique(array: SparseArray) -> SparseArray:
-    """Return an array of which each stored value is an element."""
-    if array.format.unique:
-        return array
-    return array.to_format("csr" if array.ndim == 2 else "csf")
-
-
-def _with_values(array: SparseArray, values: Elements, fill: Any) -> SparseArray:
-    made = values.dtype.type(fill)
-    return SparseArray._from_trusted(
-        array.format, array.shape, array._levels, values, made
-    )
