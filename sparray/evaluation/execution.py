@@ -137,9 +137,12 @@ class Runner:
         if self.way is Assembly.INHERIT and self.source is not None:
             source = operands[self.source]
             fill = self.filler.fill(operands)
-            values = self._allocate(len(source.values), fill, self.zeroed)
-            self._call(names.FILL, operands, [values], extents)
             format = self.output.format
+            # No kernel writes to slots that stand for no entry, but who has the
+            # values sees them.
+            filled = self.zeroed or format.hides
+            values = self._allocate(len(source.values), fill, filled)
+            self._call(names.FILL, operands, [values], extents)
             return Stored(format, shape, source._levels, values, fill)
         if self.way is Assembly.PLACE:
             return self._place(operands, extents, shape)

@@ -41,6 +41,7 @@ __all__ = [
     "check_operand",
     "evaluate",
     "on_rows",
+    "record_conversion",
     "recorded",
 ]
 
@@ -166,7 +167,13 @@ def _pattern_of(stored: Stored, patterns: Sequence[Pattern | None]) -> Pattern:
     )
 
 
-Recorded = list[tuple[Evaluation, tuple[torch.Tensor, ...]]]
+class Recorded(list[tuple[Evaluation, tuple[torch.Tensor, ...]]]):
+    """Evaluations with their operands, and which formats were converted for them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conversions: list[tuple[Format, Format]] = []
+
 
 _record: ContextVar[Recorded | None] = ContextVar("sparray_evaluations", default=None)
 
@@ -174,12 +181,19 @@ _record: ContextVar[Recorded | None] = ContextVar("sparray_evaluations", default
 @contextmanager
 def recorded() -> Iterator[Recorded]:
     """Collect each evaluation made inside the block, with its operands."""
-    made: Recorded = []
+    made = Recorded()
     token = _record.set(made)
     try:
         yield made
     finally:
         _record.reset(token)
+
+
+def record_conversion(old: Format, new: Format) -> None:
+    """Say that an operand or a result is converted, to whom collects evaluations."""
+    record = _record.get()
+    if record is not None:
+        record.conversions.append((old, new))
 
 
 def evaluate(

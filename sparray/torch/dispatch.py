@@ -22,7 +22,7 @@ from sparray.errors import (
 )
 from sparray.formats.named import format_text
 from sparray.functions.explain import explain as explain_expression
-from sparray.torch.autograd import Evaluation, recorded
+from sparray.torch.autograd import Evaluation, Recorded, recorded
 from sparray.torch.registry import call_converted, chosen, stub
 from sparray.torch.table import name_of
 from sparray.torch.tensor import SparseTensor
@@ -204,9 +204,15 @@ def explain(function: Callable[..., Any], *args: Any, **kwargs: Any) -> str:
         return f"{name}: computed densely, from {size} bytes\n{refusal}"
     if not evaluations:
         return f"{name}: computed from the stored values alone, by torch"
-    parts = [f"{name}: compiled"]
+    parts = [f"{name}: compiled{_converted(evaluations)}"]
     parts += [_explained(made, tensors) for made, tensors in evaluations]
     return "\n".join(parts)
+
+
+def _converted(evaluations: Recorded) -> str:
+    pairs = dict.fromkeys(evaluations.conversions)
+    texts = [f"{format_text(old)} to {format_text(new)}" for old, new in pairs]
+    return f", after a conversion of {' and of '.join(texts)}" if texts else ""
 
 
 def _explained(evaluation: Evaluation, tensors: tuple[torch.Tensor, ...]) -> str:

@@ -458,6 +458,8 @@ _OPERANDS = (torch.Tensor, bool, int, float, complex)
 for _name in ("matmul", "add", "sub", "mul", "truediv"):
     _define_operator(f"__{_name}__")
     _define_operator(f"__r{_name}__")
+for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
+    _define_operator(f"__{_name}__")
 
 
 def check_differentiable(values: torch.Tensor, requires_grad: bool) -> None:

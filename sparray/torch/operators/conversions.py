@@ -11,7 +11,7 @@ from sparray.errors import DeviceError, UnsupportedError
 from sparray.evaluation.expression import Expression, assignment_expression
 from sparray.formats.format import Format
 from sparray.formats.named import as_format, named_format
-from sparray.torch.autograd import check_operand
+from sparray.torch.autograd import check_operand, record_conversion
 from sparray.torch.gradient_formats import carry
 from sparray.torch.operators.operands import compute
 from sparray.torch.pattern import as_tensor_of
@@ -46,6 +46,7 @@ def to_format(tensor: SparseTensor, format: str | Format) -> SparseTensor:
     wanted = as_format(format, tensor.dim())
     if wanted == tensor.format:
         return tensor
+    record_conversion(tensor.format, wanted)
     pattern, places = tensor.pattern.converted(wanted)
     values = tensor.values()
     if places is not None:

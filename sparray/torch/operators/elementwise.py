@@ -1,6 +1,6 @@
 """Arithmetic of two tensors, with broadcasting."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -15,7 +15,7 @@ from sparray.torch.operators.pointwise import on_values
 from sparray.torch.table import implements
 from sparray.torch.tensor import SparseTensor, values_of
 
-__all__: list[str] = []
+__all__ = ["broadcast"]
 
 
 @implements([torch.add, Tensor.add, Tensor.__add__, Tensor.__radd__])
@@ -97,7 +97,7 @@ def _binary(symbol: str, left: Any, right: Any) -> Any:
     dtype = torch.promote_types(left.dtype, right.dtype)
     if symbol == "/" and not (dtype.is_floating_point or dtype.is_complex):
         dtype = torch.get_default_dtype()
-    return _broadcast(symbol, left.to(dtype), right.to(dtype))
+    return broadcast(f"{{0}} {symbol} {{1}}", [left.to(dtype), right.to(dtype)])
 
 
 def _of_one_pattern(symbol: str, left: Any, right: Any, is_scalar: bool) -> Any:
@@ -123,29 +123,43 @@ def _of_one_pattern(symbol: str, left: Any, right: Any, is_scalar: bool) -> Any:
     return SparseTensor(sparse.pattern, values)
 
 
-def _broadcast(symbol: str, left: Tensor, right: Tensor) -> Any:
-    shapes = tuple(left.shape), tuple(right.shape)
-    ndim = max(map(len, shapes))
-    padded = [(None,) * (ndim - len(shape)) + shape for shape in shapes]
-    indices: list[list[int]] = []
-    operands = []
-    for tensor, own, other in zip((left, right), padded, reversed(padded), strict=True):
+def broadcast(template: str, operands: Sequence[Tensor]) -> Any:
+    """Compute a function of the elements of tensors that broadcast together.
+
+    Parameters
+    ----------
+    template : str
+        In index notation, ``{0}`` for the first operand.
+    operands : sequence of torch.Tensor
+        Of dtypes that fit; dimensions of extent 1 are left out of an access.
+
+    Raises
+    ------
+    ShapeError
+        If their shapes do not broadcast.
+    """
+    shapes = [tuple(tensor.shape) for tensor in operands]
+    try:
+        shape = torch.broadcast_shapes(*shapes)  # type: ignore[no-untyped-call]
+    except RuntimeError:
+        raise ShapeError(
+            f"{template}: expected shapes that broadcast together, got "
+            + " and ".join(map(str, shapes))
+        ) from None
+    ndim = len(shape)
+    reads, given = [], []
+    for tensor in operands:
         missing = ndim - tensor.dim()
         dropped = [
-            n - missing
-            for n in range(ndim)
-            if own[n] == 1 and other[n] not in (1, None)
+            axis
+            for axis, extent in enumerate(tensor.shape)
+            if extent == 1 and shape[missing + axis] != 1
         ]
-        operands.append(_dropped(tensor, dropped))
-        indices.append([n for n in range(missing, ndim) if n - missing not in dropped])
-    for a, b in zip(*padded, strict=True):
-        if None not in (a, b) and 1 not in (a, b) and a != b:
-            raise ShapeError(
-                f"{symbol}: expected shapes that broadcast together, got {shapes[0]} "
-                f"and {shapes[1]}"
-            )
-    expression = _expression(symbol, ndim, tuple(indices[0]), tuple(indices[1]))
-    return compute(expression, operands)
+        given.append(_dropped(tensor, dropped))
+        reads.append(
+            tuple(missing + n for n in range(tensor.dim()) if n not in dropped)
+        )
+    return compute(_expression(template, ndim, tuple(reads)), given)
 
 
 def _dropped(tensor: Tensor, axes: list[int]) -> Tensor:
@@ -159,9 +173,13 @@ def _dropped(tensor: Tensor, axes: list[int]) -> Tensor:
 
 @lru_cache(maxsize=512)
 def _expression(
-    symbol: str, ndim: int, left: tuple[int, ...], right: tuple[int, ...]
+    template: str, ndim: int, reads: tuple[tuple[int, ...], ...]
 ) -> Expression:
-    target, a, b = (
-        ",".join(f"i{n}" for n in numbers) for numbers in (range(ndim), left, right)
-    )
-    return assignment_expression(f"C[{target}] = A[{a}] {symbol} B[{b}]")
+    target = ",".join(f"i{n}" for n in range(ndim))
+    accesses = [_access(f"A{n}", numbers) for n, numbers in enumerate(reads)]
+    return assignment_expression(f"C[{target}] = {template.format(*accesses)}")
+
+
+def _access(name: str, numbers: tuple[int, ...]) -> str:
+    indices = ",".join(f"i{n}" for n in numbers)
+    return f"{name}[{indices}]" if indices else name

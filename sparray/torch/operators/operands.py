@@ -17,7 +17,7 @@ from sparray.torch.gradient_formats import anchor_of, refuse_anchored
 from sparray.torch.pattern import Pattern
 from sparray.torch.tensor import SparseTensor
 
-__all__ = ["compute", "dimension", "one_dtype", "simpler"]
+__all__ = ["compute", "dimension", "on_pattern", "one_dtype", "simpler"]
 
 
 def compute(
@@ -110,6 +110,23 @@ def simpler(operand: torch.Tensor) -> torch.Tensor:
 
 
 _READ_BY_ALL = (Dense, Compressed, Singleton)
+
+
+def on_pattern(made: SparseTensor, pattern: Pattern) -> torch.Tensor:
+    """Return the values of a result that stores what a pattern stores, in its order.
+
+    Raises
+    ------
+    UnsupportedError
+        If it stores something else.
+    """
+    if not made.pattern.same_as(pattern):
+        made = made.to_format(pattern.format)
+        if not made.pattern.same_as(pattern):
+            raise UnsupportedError(
+                f"expected a result with the pattern of {pattern}, got {made.pattern}"
+            )
+    return made.values()
 
 
 def one_dtype(name: str, *operands: torch.Tensor) -> None:

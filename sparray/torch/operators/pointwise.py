@@ -24,7 +24,9 @@ _UNARY = (
     "abs absolute neg negative positive relu square sqrt exp exp2 expm1 log1p sin cos "
     "tan sinh cosh tanh asin atan asinh sigmoid sign sgn trunc ceil floor round frac "
     "erf reciprocal rsqrt nan_to_num clamp clamp_min clamp_max pow logical_not "
-    "isnan isinf isfinite real imag conj conj_physical angle deg2rad rad2deg"
+    "isnan isinf isfinite real imag conj conj_physical angle deg2rad rad2deg "
+    "eq ne lt le gt ge not_equal less less_equal greater greater_equal logical_and "
+    "logical_or logical_xor"
 ).split()
 
 _IN_PLACE = (
@@ -33,7 +35,7 @@ _IN_PLACE = (
     "__idiv__"
 ).split()
 
-_SEVERAL = "lerp addcmul addcdiv maximum minimum where".split()
+_SEVERAL = "lerp addcmul addcdiv maximum minimum".split()
 
 _ACTIVATIONS = (
     "relu relu6 leaky_relu elu selu celu gelu silu mish hardtanh hardswish "
@@ -139,7 +141,9 @@ for _name in (*_UNARY, *_SEVERAL):
     for _owner in (torch, Tensor):
         if hasattr(_owner, _name):
             _register(getattr(_owner, _name), on_values)
-for _name in ("__neg__", "__abs__", "__pow__", "__pos__"):
+_OPERATORS = "neg abs pow pos eq ne lt le gt ge and or xor invert".split()
+
+for _name in (f"__{name}__" for name in _OPERATORS):
     _register(getattr(Tensor, _name), on_values)
 for _name in _IN_PLACE:
     if hasattr(Tensor, _name):

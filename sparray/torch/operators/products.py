@@ -119,23 +119,6 @@ _register_product([torch.mv, Tensor.mv], "mv", (2, 1))
 _register_product([torch.dot, Tensor.dot], "dot", (1, 1))
 
 
-@implements([torch.addmm, Tensor.addmm, torch.sparse.addmm])
-def _addmm(
-    input: Tensor,
-    mat1: Tensor,
-    mat2: Tensor,
-    *,
-    beta: float = 1,
-    alpha: float = 1,
-    out: Tensor | None = None,
-) -> Any:
-    product = matmul(mat1, mat2, out=out)
-    if product is NotImplemented:
-        return NotImplemented
-    product = product if alpha == 1 else product * alpha
-    return product if beta == 0 else input * beta + product
-
-
 @implements([torch.einsum])
 def _einsum(equation: Any, *operands: Any) -> Any:
     if len(operands) == 1 and isinstance(operands[0], list | tuple):

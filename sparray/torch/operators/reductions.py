@@ -1,7 +1,7 @@
 """Sums and means over dimensions."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from functools import lru_cache
 from typing import Any
 
@@ -10,12 +10,13 @@ from torch import Tensor
 
 from sparray.errors import ShapeError
 from sparray.evaluation.expression import Expression, assignment_expression
+from sparray.formats.named import named_format
 from sparray.torch.gradient_formats import anchor_of
 from sparray.torch.operators.operands import compute, dimension
 from sparray.torch.table import implements
 from sparray.torch.tensor import SparseTensor
 
-__all__: list[str] = []
+__all__ = ["Dimensions", "axes_of", "total"]
 
 Dimensions = int | Sequence[int] | None
 
@@ -36,16 +37,21 @@ def _sum(
     is_integral = not (input.is_floating_point() or input.is_complex())
     wanted = dtype or (torch.int64 if is_integral else input.dtype)
     operand = input if wanted == input.dtype else input.to(wanted)
-    axes = _axes(dim, input.dim())
+    axes = axes_of(dim, input.dim())
     if len(axes) == input.dim() and _is_entries(input) and anchor_of(input) is None:
         # Torch adds the values up pairwise, which keeps more digits.
         total = operand.values().sum()
         return total.reshape([1] * input.dim()) if keepdim else total
     made = compute(_sum_over(input.dim(), axes), [operand])
     for axis_kept in sorted(axes) if keepdim else ():
-        if isinstance(made, SparseTensor):
-            return NotImplemented
         made = made.unsqueeze(axis_kept)
+    return made
+
+
+def total(tensor: SparseTensor, axes: Set[int]) -> Tensor:
+    """Return the sums over dimensions as a dense tensor."""
+    format = named_format("dense", tensor.dim() - len(axes))
+    made: Tensor = compute(_sum_over(tensor.dim(), frozenset(axes)), [tensor], format)
     return made
 
 
@@ -55,7 +61,8 @@ def _is_entries(tensor: SparseTensor) -> bool:
     return format.is_plain and not format.hides
 
 
-def _axes(dim: Dimensions, ndim: int) -> frozenset[int]:
+def axes_of(dim: Dimensions, ndim: int) -> frozenset[int]:
+    """Return dimensions that are reduced; all of them for None and none given."""
     if dim is None or (isinstance(dim, Sequence) and not dim):
         return frozenset(range(ndim))
     given = [dim] if isinstance(dim, int) else list(dim)
@@ -84,5 +91,5 @@ def _mean(
     total = _sum(input, dim, keepdim, dtype=dtype, out=out)
     if total is NotImplemented or not (input.is_floating_point() or dtype):
         return NotImplemented
-    extents = [input.shape[axis] for axis in _axes(dim, input.dim())]
+    extents = [input.shape[axis] for axis in axes_of(dim, input.dim())]
     return total / math.prod(extents)

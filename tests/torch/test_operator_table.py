@@ -1,0 +1,89 @@
+"""Every row of the table of operators in every format, against dense torch."""
+
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+
+import pytest
+import torch
+
+import sparray.torch as spt
+
+from .conftest import dense, flat, full
+from .operator_calls import CALLS, FORMATS, interpreted, operands, sparse
+
+REPRESENTATIVE = ("csr", "bcsr(2,2)")
+
+CELLS = [(call, format) for call in CALLS for format in FORMATS[call.ndim]]
+
+
+def cells(*, fast=()):
+    return [
+        pytest.param(
+            call,
+            format,
+            id=f"{call.functions}, {format}",
+            marks=() if format in fast else (pytest.mark.slow,),
+        )
+        for call, format in CELLS
+    ]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _interpreted():
+    with interpreted():
+        yield
+
+
+def leaves_of(call, format):
+    """Return the sparse tensor, and everything that has a gradient: values first."""
+    W = sparse(call, format)
+    values = W.values().requires_grad_()
+    return W, [values, *(x.requires_grad_() for x in operands(call))]
+
+
+def referred(call, W):
+    """Return the same function of dense tensors."""
+    if call.reference is None:
+        return call.run
+    stored = spt.SparseTensor(W.pattern, W.pattern.ones).to_dense()
+    return lambda x, *given: call.reference(stored, x, *given)
+
+
+def test_the_page_is_current():
+    path = Path(__file__).parents[2] / "docs" / "extensions" / "torch_table.py"
+    spec = spec_from_file_location("torch_table", path)
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    page = module.PAGE.read_text(encoding="utf-8")
+    assert page == module.operator_page(), "python docs/extensions/torch_table.py"
+
+
+@pytest.mark.filterwarnings("ignore:.*computed densely")
+@pytest.mark.parametrize("call, format", cells(fast=REPRESENTATIVE))
+def test_forward_and_backward(call, format):
+    W, leaves = leaves_of(call, format)
+    reference = referred(call, W)
+    got = dense(call.run(W.with_values(leaves[0]), *leaves[1:]))
+    expected = reference(W.with_values(leaves[0]).to_dense(), *leaves[1:])
+    torch.testing.assert_close(got, expected)
+    if not expected.requires_grad:
+        return
+    weights = full(*expected.shape, seed=3)
+    ours = torch.autograd.grad((got * weights).sum(), leaves)
+    theirs = torch.autograd.grad((expected * weights).sum(), leaves)
+    for mine, wanted in zip(ours, theirs, strict=True):
+        torch.testing.assert_close(mine, wanted)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:.*computed densely")
+@pytest.mark.parametrize("call, format", cells())
+def test_first_and_second_derivatives(call, format):
+    W, leaves = leaves_of(call, format)
+
+    def run(values, *given):
+        return flat(call.run(W.with_values(values), *given))
+
+    if run(*leaves).requires_grad:
+        assert torch.autograd.gradcheck(run, leaves, fast_mode=True)
+        assert torch.autograd.gradgradcheck(run, leaves, fast_mode=True)
