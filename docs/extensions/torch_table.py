@@ -30,12 +30,13 @@ Written by `docs/extensions/torch_table.py`, which calls each operator in each f
 Gradients, first and second, are computed in the same way as what they are gradients of.
 """
 
-_NO_OPERATORS = ("conversions", "differentiation", "metadata")
+_NO_OPERATORS = "conversions copying differentiation metadata training".split()
 
 _PUBLIC = {
     "torch._sparse_": "torch.sparse.",
     "torch.sparse_": "torch.sparse.",
     "torch.linalg_": "torch.linalg.",
+    "torch.special_": "torch.special.",
     "torch.functional.": "torch.",
 }
 

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-import sparray as sp
+from sparray.convert import from_coords
 from sparray.errors import ShapeError, UnsupportedError
 from sparray.evaluation.expression import assignment_expression
 from sparray.formats.dense import Dense
@@ -85,7 +85,7 @@ def _allowed(mask: SparseTensor) -> SparseTensor:
 def _true_entries(mask: SparseTensor) -> SparseTensor:
     coords, values = mask.to_array().to_coords()
     kept = values[values]
-    made = sp.from_coords(coords[:, values], kept, tuple(mask.shape), format="csr")
+    made = from_coords(coords[:, values], kept, tuple(mask.shape), format="csr")
     return SparseTensor(Pattern(made), torch.ones(len(kept), dtype=torch.bool))
 
 

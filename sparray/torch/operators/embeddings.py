@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-import sparray as sp
+from sparray.convert import from_coords
 from sparray.errors import CoordinateError, UnsupportedError
 from sparray.evaluation.expression import assignment_expression
 from sparray.formats.named import named_format
@@ -36,7 +36,7 @@ def _summed_rows(
     unique, places = torch.unique(pairs, dim=1, return_inverse=True)
     shape = (n_bags, len(weight))
     ones = np.ones(unique.shape[1], np.bool_)
-    made = sp.from_coords(unique.numpy(), ones, shape, format="csr")
+    made = from_coords(unique.numpy(), ones, shape, format="csr")
     values = factors.new_zeros(unique.shape[1]).index_add(0, places, factors)
     selection = SparseTensor(Pattern(made), values)
     result: Tensor = compute(_ROWS, [selection, weight], named_format("dense", 2))

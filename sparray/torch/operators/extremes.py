@@ -5,39 +5,22 @@ stored take their part of it, and do not keep it.
 """
 
 import math
-from collections.abc import Set
 from functools import lru_cache
 from typing import Any
 
 import torch
 from torch import Tensor
 
-import sparray as sp
 from sparray.evaluation.expression import Expression, assignment_expression
 from sparray.formats.named import named_format
-from sparray.sparse_array import SparseArray
 from sparray.torch.gradient_formats import refuse_anchored
 from sparray.torch.operators.lines import by_line
 from sparray.torch.operators.operands import compute
 from sparray.torch.operators.reductions import Dimensions, axes_of, total
-from sparray.torch.pattern import as_tensor_of
 from sparray.torch.table import implements
 from sparray.torch.tensor import SparseTensor
 
-__all__ = ["extreme", "stored_maximum"]
-
-
-def stored_maximum(tensor: SparseTensor, axes: Set[int]) -> Tensor:
-    """Return the largest stored entries over dimensions, -inf of none; no gradient."""
-    array = SparseTensor(tensor.pattern, tensor.values().detach(), -math.inf).to_array()
-    return _dense(sp.max(array, axis=tuple(sorted(axes))), tensor)
-
-
-def _dense(made: Any, like: SparseTensor) -> Tensor:
-    elements = made.todense() if isinstance(made, SparseArray) else made
-    if not hasattr(elements, "shape") or elements.shape == ():
-        return torch.tensor(elements.item(), dtype=like.dtype)
-    return as_tensor_of(elements)
+__all__ = ["extreme"]
 
 
 def extreme(

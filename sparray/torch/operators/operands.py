@@ -6,7 +6,7 @@ from typing import Any
 import torch
 
 from sparray.convert import default_format
-from sparray.errors import DTypeError, ShapeError, UnsupportedError
+from sparray.errors import DTypeError, ScheduleError, ShapeError, UnsupportedError
 from sparray.evaluation.expression import Expression
 from sparray.formats.compressed import Compressed
 from sparray.formats.dense import Dense
@@ -42,7 +42,8 @@ def compute(
     if not _refused or _question(expression, patterns, format) not in _refused:
         try:
             values, pattern = evaluate(expression, tensors, patterns, format, anchors)
-        except UnsupportedError:
+        except (ScheduleError, UnsupportedError):
+            # No schedule is asked for here: it was the planner's, of windows of blocks.
             easier = [simpler(operand) for operand in operands]
             if all(new is old for new, old in zip(easier, operands, strict=True)):
                 raise

@@ -12,8 +12,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-import sparray as sp
 from sparray.errors import ShapeError, UnsupportedError
+from sparray.functions.manipulation.dimensions import flip, roll
+from sparray.functions.manipulation.joining import concat, stack
+from sparray.functions.manipulation.shapes import broadcast_to, reshape
+from sparray.functions.triangles import tril, triu
 from sparray.sparse_array import SparseArray
 from sparray.torch.gradient_formats import refuse_anchored
 from sparray.torch.operators.operands import dimension
@@ -91,7 +94,7 @@ def _gathered(values: Tensor, numbers: Any, fill: Any) -> Tensor:
 def reshaped(tensor: SparseTensor, shape: Sequence[int]) -> Any:
     """Return the elements in another shape of as many elements."""
     wanted = tuple(shape)
-    return moved(lambda array: sp.reshape(array, wanted), tensor)
+    return moved(lambda array: reshape(array, wanted), tensor)
 
 
 # Functions of which the shape is all that they change.
@@ -201,23 +204,23 @@ def _unbind(input: SparseTensor, dim: int = 0) -> tuple[Any, ...]:
 @implements([torch.flip, Tensor.flip])
 def _flip(input: SparseTensor, *dims: Any, **named: Any) -> Any:
     axes = _integers(named.get("dims", dims))
-    return moved(lambda array: sp.flip(array, axis=axes), input)
+    return moved(lambda array: flip(array, axis=axes), input)
 
 
 @implements([torch.roll, Tensor.roll])
 def _roll(input: SparseTensor, shifts: Any, dims: Any = None) -> Any:
     axes = None if dims is None or dims == () else dims
-    return moved(lambda array: sp.roll(array, shifts, axis=axes), input)
+    return moved(lambda array: roll(array, shifts, axis=axes), input)
 
 
 @implements([torch.tril, Tensor.tril])
 def _tril(input: SparseTensor, diagonal: int = 0) -> Any:
-    return moved(lambda array: sp.tril(array, k=diagonal), input)
+    return moved(lambda array: tril(array, k=diagonal), input)
 
 
 @implements([torch.triu, Tensor.triu])
 def _triu(input: SparseTensor, diagonal: int = 0) -> Any:
-    return moved(lambda array: sp.triu(array, k=diagonal), input)
+    return moved(lambda array: triu(array, k=diagonal), input)
 
 
 @implements([torch.diagonal, Tensor.diagonal])
@@ -232,7 +235,7 @@ def _expand(input: SparseTensor, *size: Any, **named: Any) -> Any:
     """Store each entry as often as it is repeated."""
     wanted = _integers(named.get("size", size))
     shape = tuple(torch.empty(input.shape, device="meta").expand(wanted).shape)
-    return moved(lambda array: sp.broadcast_to(array, shape), input)
+    return moved(lambda array: broadcast_to(array, shape), input)
 
 
 def _integers(given: Any) -> tuple[int, ...]:
@@ -253,24 +256,24 @@ def _cat(
     tensors: Sequence[Tensor], dim: int = 0, *, out: Any = None, axis: Any = None
 ) -> Any:
     along = dim if axis is None else axis
-    return _together(sp.concat, tensors, along, out, 0)
+    return _together(concat, tensors, along, out, 0)
 
 
 @implements([torch.stack])
 def _stack(tensors: Sequence[Tensor], dim: int = 0, *, out: Any = None) -> Any:
-    return _together(sp.stack, tensors, dim, out, 1)
+    return _together(stack, tensors, dim, out, 1)
 
 
 @implements([torch.vstack])
 def _vstack(tensors: Sequence[Tensor], *, out: Any = None) -> Any:
     matrices = all(tensor.dim() > 1 for tensor in tensors)
-    return _together(sp.concat, tensors, 0, out, 0) if matrices else NotImplemented
+    return _together(concat, tensors, 0, out, 0) if matrices else NotImplemented
 
 
 @implements([torch.hstack])
 def _hstack(tensors: Sequence[Tensor], *, out: Any = None) -> Any:
     matrices = all(tensor.dim() > 1 for tensor in tensors)
-    return _together(sp.concat, tensors, 1, out, 0) if matrices else NotImplemented
+    return _together(concat, tensors, 1, out, 0) if matrices else NotImplemented
 
 
 def _together(
