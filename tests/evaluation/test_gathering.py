@@ -240,7 +240,8 @@ def test_products_meet_in_a_table_where_few_coordinates_differ():
     )
     assert table.table and not sort.table
     assert table.cost < sort.cost
-    assert chosen == table
+    # Statistics say what was asked for, and how much memory there is at the moment.
+    assert replace(chosen, statistics=table.statistics) == table
 
 
 def cost_of(option):

@@ -282,7 +282,9 @@ def _sums(
     entries = products / repeats_of(shape.reduced, statistics)
     extent = statistics.extent(index)
     itemsize = numpy_dtype(problem.output.dtype).itemsize
-    return Collected(products, entries, units, extent, itemsize)
+    around = order[: order.index(index)] if index in order else order[:-1]
+    counting = nest_cost(shape.terms[0], around, problem, statistics)
+    return Collected(products, entries, units, extent, itemsize, counting)
 
 
 def _assembled(cost: float, products: float, choice: Choice, problem: Problem) -> float:

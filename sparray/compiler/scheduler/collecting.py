@@ -50,6 +50,9 @@ class Collected:
         Number of values of its index.
     itemsize : int
         Bytes of a value.
+    counting : float
+        What the loops around that over the index cost: a table has to know how many
+        products may come to a row, so they run once more.
     """
 
     products: float
@@ -57,6 +60,7 @@ class Collected:
     units: float
     extent: float
     itemsize: int
+    counting: float = 0.0
 
     @property
     def per_unit(self) -> float:
@@ -104,7 +108,8 @@ def _list_cost(sums: Collected) -> float:
 
 def _table_cost(sums: Collected) -> float:
     held = table_bytes(sums.per_unit, sums.extent, sums.itemsize)
-    return _listed(sums) + (COSTS["hashed"] + _missed(held)) * sums.products
+    each = COSTS["hashed"] + _missed(held)
+    return _listed(sums) + each * sums.products + sums.counting
 
 
 def _listed(sums: Collected) -> float:
