@@ -194,6 +194,15 @@ class AppendOutput(Output):
         with ctx.builder.branch(less(before, below)):
             self._append(number, scope, ctx)
 
+    def takes_any_order(self, index: str, ctx: Context) -> bool:
+        """Tell whether no ordered level stores the index."""
+        levels = enumerate(self.spec.format.levels)
+        return not any(
+            level.ordered
+            and names.whole(level_index(self.spec, self.followed, depth)) == index
+            for depth, level in levels
+        )
+
     def store(
         self,
         target: Access,

@@ -93,6 +93,10 @@ class Output:
         """
         yield scope
 
+    def takes_any_order(self, index: str, ctx: "Context") -> bool:
+        """Tell whether the coordinates of an index may come in any order, each once."""
+        return False
+
     def bound(self, index: str, scope: Scope, ctx: "Context") -> Iterator[Scope]:
         """Surround the body of a loop in which an index has just been bound.
 

@@ -38,6 +38,10 @@ class InsertOutput(Output):
         """Follow the target like an operand."""
         return advance(start([self.followed], scope), ctx)
 
+    def takes_any_order(self, index: str, ctx: Context) -> bool:
+        """Take values in any order: each has its place."""
+        return True
+
     def store(
         self,
         target: Access,

@@ -147,7 +147,7 @@ def _lower_list(statement: Where, scope: Scope, ctx: Context) -> None:
     workspace = ctx.lists[statement.workspace.name]
     b.assign(workspace.count, literal(0))
     lower_statement(statement.producer, _side(statement.producer, scope, ctx), ctx)
-    if not ctx.counting or _merges(statement.consumer, scope, ctx):
+    if _needs_order(statement, scope, ctx):
         workspace.sort(b)
     lower_statement(statement.consumer, _side(statement.consumer, scope, ctx), ctx)
     workspace.clear(b)
@@ -161,6 +161,14 @@ def _lower_hashed(statement: Where, scope: Scope, ctx: Context) -> None:
     producer = _side(statement.producer, scope, ctx)
     table.open(most_insertions(statement, producer, ctx), ctx.builder)
     _lower_list(statement, scope, ctx)
+
+
+def _needs_order(statement: Where, scope: Scope, ctx: Context) -> bool:
+    """Tell whether what was listed is read in the order of its coordinates."""
+    if _merges(statement.consumer, scope, ctx):
+        return True
+    (index,) = statement.workspace.indices
+    return not ctx.counting and not ctx.output.takes_any_order(index, ctx)
 
 
 def _merges(consumer: Stmt, scope: Scope, ctx: Context) -> bool:

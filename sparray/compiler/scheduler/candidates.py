@@ -20,7 +20,11 @@ from sparray.compiler.lower.workspaces import LISTED_BYTES
 from sparray.compiler.problem import Problem
 from sparray.compiler.schedule.assemble import Assembly
 from sparray.compiler.scheduler.assembly import Choice, choose_assembly
-from sparray.compiler.scheduler.collecting import Collected, collecting_costs
+from sparray.compiler.scheduler.collecting import (
+    Collected,
+    collecting_costs,
+    is_collected,
+)
 from sparray.compiler.scheduler.cost_model import (
     COSTS,
     estimate_loops,
@@ -235,7 +239,7 @@ def judge(
     collecting: Mapping[str, float] = {}
     if late and choice.way is Assembly.APPEND:
         sums = _sums(order, late[0], iterations, shape, problem, statistics)
-        if problem.output.format.is_sorted:
+        if is_collected(problem.output.format):
             collecting = collecting_costs(sums, statistics.workspace_bytes)
         cost += min(collecting.values(), default=COSTS["list"] * sums.entries)
     if statistics.parallel and parallel_index(order, shape, choice, problem) is None:
@@ -377,7 +381,7 @@ def _can_be_late(
         return shape.copies
     if choice.way in (Assembly.INSERT, Assembly.PLACE):
         return shape.copies or len(late) == 1
-    if not problem.output.format.is_sorted:
+    if not is_collected(problem.output.format):
         return shape.copies
     return choice.way is Assembly.APPEND and len(late) == 1
 
@@ -389,7 +393,7 @@ def _is_held(late: list[str], shape: Shape, choice: Choice, problem: Problem) ->
     starts from the operator's identity. Repeated coordinates would be added up.
     """
     if choice.way is Assembly.APPEND:
-        return problem.output.format.is_sorted and len(late) == 1
+        return is_collected(problem.output.format) and len(late) == 1
     if choice.way is not Assembly.INSERT:
         return False
     if not shape.copies:

@@ -14,8 +14,9 @@ from sparray.compiler.lower.parallel import CHUNKS_PER_THREAD, WORK_PER_THREAD
 from sparray.compiler.lower.tables import SLOT_BYTES, SLOTS_PER_SUM
 from sparray.compiler.lower.workspaces import LISTED_BYTES
 from sparray.compiler.scheduler.cost_model import COSTS
+from sparray.formats.format import Format
 
-__all__ = ["Collected", "collecting_costs", "table_bytes"]
+__all__ = ["Collected", "collecting_costs", "is_collected", "table_bytes"]
 
 _NEAR_BYTES = 2**20
 """Half of a second-level cache of 2 MiB: what is used beside a workspace needs some."""
@@ -66,6 +67,14 @@ class Collected:
     def per_unit(self) -> float:
         """The products of one row."""
         return self.products / max(1.0, self.units)
+
+
+def is_collected(format: Format) -> bool:
+    """Tell whether a result that is appended to takes each coordinate once.
+
+    Or in order: either way products are added up before.
+    """
+    return format.is_sorted or format.unique
 
 
 def collecting_costs(sums: Collected, most_bytes: int) -> Mapping[str, float]:

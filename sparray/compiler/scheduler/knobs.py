@@ -9,6 +9,7 @@ from sparray.compiler.schedule.assemble import Assembly
 from sparray.compiler.schedule.collect import COLLECTED
 from sparray.compiler.scheduler.assembly import Choice, walked_at
 from sparray.compiler.scheduler.candidates import Candidate
+from sparray.compiler.scheduler.collecting import is_collected
 from sparray.compiler.scheduler.cost_model import COSTS, loop_length
 from sparray.compiler.scheduler.loop_order import first_reduction
 from sparray.compiler.scheduler.packing import Packing, is_near, packing
@@ -118,7 +119,7 @@ def workspace_kinds(
     if choice.way in (Assembly.BLOCKS, Assembly.ALLOT):
         return ("memory",)
     if choice.way is Assembly.APPEND:
-        return COLLECTED if problem.output.format.is_sorted else ("memory",)
+        return COLLECTED if is_collected(problem.output.format) else ("memory",)
     kinds = []
     in_place = choice.way is Assembly.INSERT
     if in_place and late == [order[-1]] and can_tile(order[-1], shape.merged, problem):

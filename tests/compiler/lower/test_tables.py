@@ -83,6 +83,39 @@ def test_every_stage_is_right(name):
     check_stages(CASES[name])
 
 
+UNORDERED = (
+    "(i, j) -> (i: dense, j: compressed(unordered))",
+    "(i, j) -> (i: compressed, j: compressed(unordered))",
+)
+
+
+@pytest.mark.parametrize("kind", ["list", "hashed"])
+@pytest.mark.parametrize("format", [*UNORDERED, "dense", "csr"])
+def test_only_what_takes_an_order_is_sorted(format, kind):
+    """A result of unordered levels gets each coordinate once, too."""
+    root = "C[i,j] = sqrt(sum(k, A[i,k] * B[k,j]))"
+    asked = question(
+        root if format == "dense" else PRODUCT,
+        ("csr", "csr"),
+        format,
+        PAIR,
+        sp.schedule(f"reorder(i k j).collect({kind}).parallelize(i)"),
+    )
+    (step,) = plan_of(asked).kernels
+    sorts = [
+        node
+        for function in step.functions
+        for node in walk(function.body)
+        if isinstance(node, ir.Sort)
+    ]
+    assert len(sorts) == (format == "csr")
+    check_stages(asked)
+
+
+def test_an_unordered_result_is_collected_without_being_asked():
+    check_stages(question(PRODUCT, ("csr", "csr"), UNORDERED[0], PAIR, None))
+
+
 def test_two_reductions_around_the_coordinates():
     tensor = question(
         "C[i,j] = T[i,k,l] * B[k,j] * D[l,j]",
