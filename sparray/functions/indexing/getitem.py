@@ -10,6 +10,8 @@ from sparray.convert import from_dense
 from sparray.evaluation.stored import Operand
 from sparray.formats.format import Format
 from sparray.formats.packing import pack_coordinates
+from sparray.functions.indexing.gathers import compiled_pick, compiled_points
+from sparray.functions.indexing.groups import Points
 from sparray.functions.indexing.leading import cut_leading
 from sparray.functions.indexing.of_dense import elements_of_dense
 from sparray.functions.indexing.result_format import selected_format
@@ -101,6 +103,10 @@ def selected(array: SparseArray, selection: Selection) -> Any:
         made = selected_format(array.format, selection.sources)
         return from_dense(elements, made, None, array.fill_value)
     made = selected_format(array.format, selection.sources)
+    if selection.group is None and selection.sources == tuple(range(array.ndim)):
+        picked = compiled_pick(array, selection.selectors, made)
+        if picked is not None:
+            return picked
     part = _Part(array, dict(enumerate(selection.selectors)))
     if selection.axes:
         part = _narrowed(part)
@@ -161,6 +167,12 @@ def _copied(operand: Operand) -> Operand:
 
 def _packed(part: _Part, selection: Selection, array: SparseArray, made: Format) -> Any:
     """Return the taken entries in a format."""
+    group = selection.group
+    if isinstance(group, Points) and group.dimensions == tuple(range(array.ndim)):
+        found = compiled_points(array, group.coordinates)
+        if found is not None:
+            numbers, values = found
+            return _at_labels({}, values, numbers, selection, array, made)
     listed, values = taken_entries(part.operand, list(part.selectors.values()))
     rows = dict(zip(part.selectors, listed, strict=True))
     labels: npt.NDArray[Any] = np.zeros(0, np.int64)
@@ -168,6 +180,18 @@ def _packed(part: _Part, selection: Selection, array: SparseArray, made: Format)
         matched = selection.group.match([rows[d] for d in selection.group.dimensions])
         rows = {dimension: row[matched.taken] for dimension, row in rows.items()}
         values, labels = values[matched.taken], matched.labels
+    return _at_labels(rows, values, labels, selection, array, made)
+
+
+def _at_labels(
+    rows: dict[int, npt.NDArray[Any]],
+    values: npt.NDArray[Any],
+    labels: npt.NDArray[Any],
+    selection: Selection,
+    array: SparseArray,
+    made: Format,
+) -> Any:
+    """Return entries in a format: by dimension, or by the number of their point."""
     if not selection.axes:
         return values[0] if len(values) else array.fill_value
     coords = np.zeros((len(selection.axes), len(values)), np.int64)
