@@ -85,7 +85,9 @@ def compiled_pick(
     listed = _list_of(text, [chosen, _bits(array)], array.format.order)
     if listed is None:
         return None
-    return _assembled(array, listed, shape, made, is_outer or pick.order is None)
+    fibres = _fibres_of(array, pick.coordinates) if is_outer else None
+    is_sorted = is_outer or pick.order is None
+    return _assembled(array, listed, shape, made, is_sorted, fibres)
 
 
 def compiled_points(
@@ -190,12 +192,22 @@ def _list_of(
         return None
 
 
+def _fibres_of(array: SparseArray, chosen: Coordinates) -> Coordinates | None:
+    """Return the lengths of fibres below a dense level, if that is the one above."""
+    if array.ndim != 2 or not is_array_of_positions(array.format.levels[0]):
+        return None
+    pos = array._levels[1]["pos"]
+    lengths: Coordinates = pos[chosen + 1] - pos[chosen]
+    return lengths
+
+
 def _assembled(
     array: SparseArray,
     listed: Stored,
     shape: tuple[int, ...],
     made: Format,
     is_sorted: bool,
+    fibres: Coordinates | None,
 ) -> SparseArray:
     """Return entries in a format; they are sorted, but for the innermost level."""
     values, fill = listed.values.view(array.dtype), array.fill_value
@@ -203,8 +215,10 @@ def _assembled(
     simple = made.levels[0].full and len(made.levels) == 2 and "pos" in last.roles
     if is_sorted and simple and order == listed.format.order:
         rows, crd = (level["crd"] for level in listed._levels)
-        pos = np.zeros(shape[order[0]] + 1, index_dtype(listed))
-        np.cumsum(np.bincount(rows, minlength=shape[order[0]]), out=pos[1:])
+        if fibres is None:
+            fibres = np.bincount(rows, minlength=shape[order[0]])
+        pos = np.zeros(len(fibres) + 1, index_dtype(listed))
+        np.cumsum(fibres, out=pos[1:])
         levels: LevelBuffers = ({}, {"pos": pos, "crd": crd})
         return SparseArray._from_trusted(made, shape, levels, values, fill)
     inner = Singleton(ordered=is_sorted)

@@ -2,8 +2,9 @@
 
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -210,8 +211,16 @@ def _enter(group: Group, selectors: list[Selector]) -> None:
     """Take the coordinates of a group's points alone, if those are few."""
     if group.n_points > _MANY_POINTS:
         return
-    for dimension, among in zip(group.dimensions, group.among(), strict=True):
-        selectors[dimension] = Among(among)
+    # Kernels that follow the points themselves need no list of their coordinates.
+    among = cache(group.among)
+    for place, dimension in enumerate(group.dimensions):
+        selectors[dimension] = Among(partial(_row, among, place))
+
+
+def _row(
+    rows: Callable[[], list[npt.NDArray[np.int64]]], place: int
+) -> npt.NDArray[np.int64]:
+    return rows()[place]
 
 
 def _varying_axes(shape: tuple[int, ...], ndim: int) -> set[int]:

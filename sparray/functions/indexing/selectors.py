@@ -1,5 +1,6 @@
 """Selectors: which coordinates of one dimension are taken, and what they become."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -160,12 +161,16 @@ class Among:
 
     Parameters
     ----------
-    coordinates : int64[n]
-        Ascending, each once.
+    coordinates : callable
+        Returns them, int64[n], ascending, each once; called when they are needed.
     """
 
-    def __init__(self, coordinates: npt.NDArray[np.int64]) -> None:
-        self._pick = Pick(coordinates)
+    def __init__(self, coordinates: Callable[[], npt.NDArray[np.int64]]) -> None:
+        self._coordinates = coordinates
+
+    @cached_property
+    def _pick(self) -> Pick:
+        return Pick(self._coordinates())
 
     @property
     def bounds(self) -> tuple[int, int]:
