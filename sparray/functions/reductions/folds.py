@@ -186,7 +186,7 @@ def fold(
         array = array.astype(dtype)
     if array.format.is_dense:
         return _dense(operator, array, axes, keepdims)
-    if keepdims is False:
+    if keepdims is False and _stays_outside(array, axes):
         compiled = _compiled(operator, array, axes)
         if compiled is not None:
             return compiled
@@ -233,6 +233,15 @@ def _dense(
     except ValueError:
         raise _no_terms(operator.name, array.shape, axes) from None
     return made.astype(array.dtype)
+
+
+def _stays_outside(array: SparseArray, axes: tuple[int, ...]) -> bool:
+    """Tell whether a kernel would know of each element's terms one after the other.
+
+    Else it would need another order of the entries to know how many are not stored.
+    """
+    order = array.format.order
+    return len(axes) == array.ndim or not order or order[0] not in axes
 
 
 def _compiled(operator: Fold, array: SparseArray, axes: tuple[int, ...]) -> Any:
