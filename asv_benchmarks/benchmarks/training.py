@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -153,9 +154,6 @@ class TrainingMemory:
     param_names = ["work"]
     timeout = 300
 
-    def setup(self, work: str) -> None:
-        self.measure(work)
-
     def measure(self, work: str) -> dict[str, float]:
         command = [sys.executable, "-c", _MEASURE, work]
         kept = {"SPARRAY_REUSE_SIZE": "0", "MALLOC_MMAP_THRESHOLD_": "65536"}
@@ -165,6 +163,7 @@ class TrainingMemory:
             capture_output=True,
             text=True,
             env={**os.environ, **kept},
+            cwd=Path(__file__).parents[2],
         )
         found: dict[str, float] = json.loads(done.stdout)
         return found
