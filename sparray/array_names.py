@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import numpy.typing as npt
 
+from sparray.errors import DTypeError
+
 if TYPE_CHECKING:
     from sparray.formats.format import Format
     from sparray.sparse_array import SparseArray
@@ -17,6 +19,15 @@ class ArrayNames:
     """Mixin with methods of `SparseArray` that are functions by another name."""
 
     __slots__ = ()
+
+    def __len__(self) -> int:
+        shape = cast("SparseArray", self).shape
+        if not shape:
+            raise DTypeError("len: expected one dimension or more, got none")
+        return shape[0]
+
+    def __contains__(self, element: Any) -> bool:
+        return bool(np.any(cast(Any, self) == element))
 
     @property
     def real(self) -> Any:

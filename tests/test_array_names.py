@@ -59,3 +59,15 @@ def test_methods_of_scipy():
     with interpreted():
         same(sp.array(Z).real, Z.real)
         same(sp.array(Z).imag, Z.imag)
+
+
+def test_lengths_and_members():
+    a = sp.array(X, "csr")
+    assert len(a) == 2 and len(sp.zeros((5, 0))) == 5
+    with interpreted():
+        assert 2.5 in a and 0 in a and 7 not in a
+        assert 3 not in sp.array(3 * np.eye(2) - 3 * np.eye(2))
+        for row, expected in zip(a, X, strict=True):
+            same(row, expected)
+    with pytest.raises(TypeError, match="len"):
+        len(sp.array(1.0))
