@@ -226,7 +226,15 @@ def evaluate(
     pattern : Pattern or None
         None for a dense result.
     """
-    evaluation = Evaluation(expression, patterns, format)
+    return carry_out(Evaluation(expression, patterns, format), tensors, anchors)
+
+
+def carry_out(
+    evaluation: Evaluation,
+    tensors: Sequence[torch.Tensor],
+    anchors: Mapping[int, torch.Tensor] | None = None,
+) -> tuple[torch.Tensor, Pattern | None]:
+    """Run an evaluation; the result is part of the autograd graph: see `evaluate`."""
     if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors):
         given = tensors
         if anchors:

@@ -23,6 +23,7 @@ from sparray.errors import (
 from sparray.formats.named import format_text
 from sparray.functions.explain import explain as explain_expression
 from sparray.torch.autograd import Evaluation, Recorded, recorded
+from sparray.torch.inline import Streamed
 from sparray.torch.registry import call_converted, chosen, stub
 from sparray.torch.table import name_of
 from sparray.torch.tensor import SparseTensor
@@ -164,7 +165,7 @@ def explain(function: Callable[..., Any], *args: Any, **kwargs: Any) -> str:
     Parameters
     ----------
     function : callable
-        ``torch.mm``, ``torch.nn.functional.linear``, ...
+        ``torch.mm``, ``torch.nn.functional.linear``, `compute`, ...
     *args, **kwargs
         Its arguments.
 
@@ -188,13 +189,18 @@ def explain(function: Callable[..., Any], *args: Any, **kwargs: Any) -> str:
     C[i] = A[i,k] * B[k]
     ...
     """
+    from sparray.torch.expressions import compute  # it takes tensors
+
     name = name_of(function)
     if registered := chosen(function, args, kwargs):
         return f"{name}: {registered}"
     refusal = None
     with recorded() as evaluations, torch.no_grad(), strict():
         try:
-            SparseTensor.__torch_function__(function, (), args, kwargs)
+            if function is compute:
+                function(*args, **kwargs)
+            else:
+                SparseTensor.__torch_function__(function, (), args, kwargs)
         except WouldDensifyError as error:
             refusal = error
     if refusal is not None:
@@ -217,8 +223,11 @@ def _converted(evaluations: Recorded) -> str:
 
 def _explained(evaluation: Evaluation, tensors: tuple[torch.Tensor, ...]) -> str:
     expression = evaluation.expression
+    head = f"{evaluation}\n" if isinstance(evaluation, Streamed) else ""
     arrays = evaluation.arrays(tensors)
     if "=" in expression.text:
         named: dict[str, Any] = dict(zip(expression.tensors, arrays, strict=True))
-        return explain_expression(expression.text, format=evaluation.format, **named)
-    return explain_expression(expression.text, *arrays, format=evaluation.format)
+        made = explain_expression(expression.text, format=evaluation.format, **named)
+    else:
+        made = explain_expression(expression.text, *arrays, format=evaluation.format)
+    return head + made

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from functools import lru_cache
+from typing import Any
 
 import torch
 
@@ -12,6 +13,7 @@ from sparray.formats.format import Format
 from sparray.formats.named import as_format
 from sparray.functions.einsum import operands_by_name
 from sparray.torch.operators.operands import compute as compute_expression
+from sparray.torch.operators.operands import compute_inline
 from sparray.torch.tensor import SparseTensor
 
 __all__ = ["compute"]
@@ -21,6 +23,7 @@ def compute(
     expression: str,
     *,
     format: str | Format | None = None,
+    inline: Any = None,
     **operands: torch.Tensor,
 ) -> torch.Tensor:
     """Compute an assignment in index notation of tensors, with gradients.
@@ -32,6 +35,10 @@ def compute(
         ``"y[i] = x[i + k] * w[k]"``, may be among its coordinates.
     format : str or Format, optional
         Of the result; inferred by default.
+    inline : Sparsifier, optional
+        A streaming one, such as `Threshold`: it chooses from the result while that is
+        computed, in panels, so that there is no dense array of it. The result is
+        sparse, and its gradient is computed from the kept entries alone.
     **operands : torch.Tensor or SparseTensor
         Each tensor that is read, by name.
 
@@ -47,8 +54,9 @@ def compute(
     ShapeError, DTypeError, DeviceError
         If the operands do not fit it.
     UnsupportedError
-        If there is no kernel; from ``backward``, if an operand is read along a diagonal
-        or below a reduction other than a sum.
+        If there is no kernel; if ``inline`` does not stream, or the result has no index
+        of dense operands alone. From ``backward``, if an operand is read along a
+        diagonal or below a reduction other than a sum.
 
     Notes
     -----
@@ -79,9 +87,11 @@ def compute(
     wanted = None
     if format is not None:
         wanted = as_format(format, len(parsed.assignment.target.indices))
-    made: torch.Tensor | SparseTensor = compute_expression(
-        _of_accesses(parsed), given, wanted
-    )
+    of_accesses = _of_accesses(parsed)
+    if inline is not None:
+        kept = compute_inline(of_accesses, given, inline)
+        return kept if wanted is None else kept.to_format(wanted)
+    made: torch.Tensor | SparseTensor = compute_expression(of_accesses, given, wanted)
     return made
 
 

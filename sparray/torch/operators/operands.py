@@ -6,18 +6,32 @@ from typing import Any
 import torch
 
 from sparray.convert import default_format
-from sparray.errors import DTypeError, ScheduleError, ShapeError, UnsupportedError
+from sparray.errors import (
+    DTypeError,
+    InternalError,
+    ScheduleError,
+    ShapeError,
+    UnsupportedError,
+)
 from sparray.evaluation.expression import Expression
 from sparray.formats.compressed import Compressed
 from sparray.formats.dense import Dense
 from sparray.formats.format import Format
 from sparray.formats.singleton import Singleton
-from sparray.torch.autograd import check_operand, evaluate
+from sparray.torch.autograd import carry_out, check_operand, evaluate
 from sparray.torch.gradient_formats import anchor_of, refuse_anchored
+from sparray.torch.inline import streamed
 from sparray.torch.pattern import Pattern
 from sparray.torch.tensor import SparseTensor
 
-__all__ = ["compute", "dimension", "on_pattern", "one_dtype", "simpler"]
+__all__ = [
+    "compute",
+    "compute_inline",
+    "dimension",
+    "on_pattern",
+    "one_dtype",
+    "simpler",
+]
 
 
 def compute(
@@ -55,6 +69,26 @@ def compute(
                 refuse_anchored(expression.text, *operands)
             return SparseTensor(pattern, values)
     return compute(expression, [simpler(operand) for operand in operands], format)
+
+
+def compute_inline(
+    expression: Expression, operands: Sequence[torch.Tensor], sparsifier: Any
+) -> SparseTensor:
+    """Compute an expression and keep of each panel what a sparsifier chooses.
+
+    Raises
+    ------
+    UnsupportedError
+        If the sparsifier does not stream, or the result has no index for panels.
+    """
+    tensors, patterns, anchors = _parts(expression, operands)
+    if anchors:
+        refuse_anchored(expression.text, *operands)
+    evaluation = streamed(expression, patterns, sparsifier)
+    values, pattern = carry_out(evaluation, tensors)
+    if pattern is None:
+        raise InternalError(f"{expression.text}: expected a sparse result")
+    return SparseTensor(pattern, values)
 
 
 def _parts(
