@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
 
 from sparray import convert
@@ -49,18 +50,14 @@ class Streamed(Evaluation):
         shape = self.result_shape(tensors)
         axis, uses = self.panels()
         step = self.step(shape, axis)
-        coords, values = [], []
+        kept = _Kept(len(shape), self.result_dtype(tensors))
         for begin in range(0, shape[axis], step):
             part = self._panel(tensors, uses, begin, min(step, shape[axis] - begin))
             mask = self.sparsifier.keep(part)
             places = np.stack(np.nonzero(as_numpy(mask)))
             places[axis] += begin
-            coords.append(places)
-            values.append(part[mask])
-        if not coords:
-            coords.append(np.empty((len(shape), 0), np.int64))
-            values.append(torch.empty(0, dtype=self.result_dtype(tensors)))
-        return self._joined(np.concatenate(coords, 1), torch.cat(values), shape, axis)
+            kept.add(places, part[mask])
+        return self._joined(kept.coords, kept.values, shape, axis)
 
     def panels(self) -> tuple[int, list[tuple[int, int]]]:
         """Return along which dimension panels are, and which operands they cut.
@@ -145,6 +142,42 @@ class Streamed(Evaluation):
             f"inline: {self.sparsifier!r} chooses from panels along {index}, of "
             f"{_PANEL} elements; no dense result"
         )
+
+
+class _Kept:
+    """Entries in buffers that grow: panels leave nothing in between them in memory."""
+
+    def __init__(self, ndim: int, dtype: torch.dtype) -> None:
+        self._coords = np.empty((ndim, _PANEL), np.int64)
+        self._values = torch.empty(_PANEL, dtype=dtype)
+        self._count = 0
+
+    @property
+    def coords(self) -> npt.NDArray[np.int64]:
+        """Coordinates of every entry: ``int64[ndim, n]``."""
+        return self._coords[:, : self._count].copy()
+
+    @property
+    def values(self) -> torch.Tensor:
+        """Values of every entry."""
+        return self._values[: self._count].clone()
+
+    def add(self, coords: npt.NDArray[np.int64], values: torch.Tensor) -> None:
+        """Add the entries of a panel."""
+        end = self._count + len(values)
+        if not self._count:
+            # What the kernel computes in, which may be wider than the operands.
+            self._values = self._values.to(values.dtype)
+        if end > len(self._values):
+            more = max(end, 2 * len(self._values))
+            coordinates = np.empty((len(self._coords), more), np.int64)
+            coordinates[:, : self._count] = self._coords[:, : self._count]
+            grown = torch.empty(more, dtype=self._values.dtype)
+            grown[: self._count] = self._values[: self._count]
+            self._coords, self._values = coordinates, grown
+        self._coords[:, self._count : end] = coords
+        self._values[self._count : end] = values
+        self._count = end
 
 
 def check_streaming(sparsifier: Any) -> None:
