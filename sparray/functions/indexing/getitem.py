@@ -1,6 +1,7 @@
 """``A[...]``: the elements that an index selects, as an array of their own."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,11 @@ from sparray.functions.indexing.of_dense import elements_of_dense
 from sparray.functions.indexing.result_format import selected_format
 from sparray.functions.indexing.selection import Selection, checked_point, select
 from sparray.functions.indexing.selectors import Every, Pick, Selector, Window
-from sparray.functions.indexing.walk import is_walkable, taken_entries
+from sparray.functions.indexing.walk import (
+    is_array_of_positions,
+    is_walkable,
+    taken_entries,
+)
 from sparray.functions.indexing.windows import compiled_window
 from sparray.sparse_array import SparseArray
 
@@ -57,6 +62,9 @@ def getitem(array: SparseArray, index: Any) -> Any:
         found = _leading_point(array, index)
         if found is not None:
             return found
+    if type(index) is tuple and len(index) == array.ndim:
+        if all(type(part) is int for part in index) and _is_searched(array.format):
+            return _element(array, index)
     if isinstance(index, SparseArray):
         found = _of_own_pattern(array, index)
         if found is not None:
@@ -71,6 +79,37 @@ def _leading_point(array: SparseArray, index: int) -> SparseArray | None:
     start = checked_point(index, 0, array.shape)
     cut = cut_leading(array, Window(start, 1, 1, point=True))
     return None if cut is None else _wrap(cut, array.fill_value)
+
+
+@lru_cache(maxsize=1024)
+def _is_searched(format: Format) -> bool:
+    """Tell whether one element is found level by level, one position below another."""
+    return (
+        is_walkable(format)
+        and not format.is_dense
+        and all(level.unique and level.ordered for level in format.levels)
+        and not any(level.branchless for level in format.levels)
+    )
+
+
+def _element(array: SparseArray, index: tuple[int, ...]) -> Any:
+    """Return one element: a search in one fibre of each level."""
+    shape, format = array.shape, array.format
+    point = [checked_point(part, d, shape) for d, part in enumerate(index)]
+    position = 0
+    for level, buffers, d in zip(
+        format.levels, array._levels, format.order, strict=True
+    ):
+        if is_array_of_positions(level):
+            position = position * shape[d] + point[d]
+            continue
+        begin, end = buffers["pos"][position : position + 2].tolist()
+        fibre = buffers["crd"][begin:end]
+        place = int(fibre.searchsorted(point[d]))
+        if place == len(fibre) or fibre[place] != point[d]:
+            return array.fill_value
+        position = begin + place
+    return array.values[position]
 
 
 def _of_own_pattern(array: SparseArray, mask: SparseArray) -> SparseArray | None:
