@@ -66,6 +66,11 @@ _LIST_PER_PRODUCT = 16
 """Beyond it, coordinates per product up to which it is still taken."""
 
 
+_TILE = 8.0
+"""Multiply-adds that it takes to clear, add up and store the sums of a tile (TTMc of
+two tensors with one entry a fibre: 7.5 and 12 by what their two ways differ)."""
+
+
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """A loop order with the way of assembly that it admits.
@@ -233,8 +238,9 @@ def judge(
     too_long = _too_long(choice, problem, statistics, iterations)
     if too_long is not None:
         return too_long
-    if late and choice.way is Assembly.INSERT:
-        cost += _in_memory(order, late, iterations, shape, problem)
+    if choice.way is Assembly.INSERT:
+        cost += _held(order, late, iterations, shape, problem, statistics)
+        cost += _jumps(order, shape, problem, statistics)
     cost = _assembled(cost, iterations, choice, problem)
     collecting: Mapping[str, float] = {}
     if late and choice.way is Assembly.APPEND:
@@ -248,23 +254,52 @@ def judge(
     return Candidate(order, choice, cost, ranked)
 
 
-def _in_memory(
+def _held(
     order: tuple[str, ...],
     late: list[str],
     products: float,
     shape: Shape,
     problem: Problem,
+    statistics: Statistics,
 ) -> float:
-    """Return what it costs more that sums are loaded and stored for each product.
+    """Return what it costs more to hold sums that a dense result is made of.
 
-    Those of a tile stay in registers. One number at a time, the addition hides it.
+    Those of a tile stay in registers, which are cleared before and stored after the
+    loops inside. Others are loaded and stored for each product; one number at a time,
+    the addition hides it.
     """
+    if not late:
+        return 0.0
     inner = order[-1]
-    in_registers = late == [inner] and can_tile(inner, shape.merged, problem)
+    if late == [inner] and can_tile(inner, shape.merged, problem):
+        first = first_reduction(order, frozenset(shape.reduced))
+        loops = estimate_loops(shape.merged, order, problem, statistics)
+        return _TILE * loops[first - 1].iterations if first else _TILE
     leaf = leaf_cost(shape.merged, inner, problem)
-    if in_registers or not shape.copies or leaf > COSTS["vector"]:
+    if not shape.copies or leaf > COSTS["vector"]:
         return 0.0
     return (COSTS["memory"] - 1.0) * leaf * products
+
+
+def _jumps(
+    order: tuple[str, ...], shape: Shape, problem: Problem, statistics: Statistics
+) -> float:
+    """Return what it costs that loops pass a dense result in another order.
+
+    Each step of a loop over an outer level, inside one over an inner level, goes
+    elsewhere. Where it is the innermost one that is a part of what a leaf costs.
+    """
+    stored = stored_order(problem.assignment.target, problem)
+    places = [stored.index(index) if index in stored else -1 for index in order]
+    jumping = [
+        number
+        for number, place in enumerate(places[:-1])
+        if 0 <= place < max(places[:number], default=-1)
+    ]
+    if not jumping:
+        return 0.0
+    loops = estimate_loops(shape.merged, order, problem, statistics)
+    return COSTS["stride"] * loops[jumping[-1]].iterations
 
 
 def _sums(
