@@ -107,7 +107,7 @@ BELOW = {
 }
 ELSEWHERE = {
     "gradients, in tests/torch": "130 132 134 136".split(),
-    "softmax": "139 141".split(),
+    "softmax, in tests/torch": "139 141".split(),
 }
 
 
@@ -189,6 +189,17 @@ def test_every_case_has_its_place():
     elsewhere = {f"case_{n}" for numbers in ELSEWHERE.values() for n in numbers}
     assert {*ANSWERS, *AT_THE_BOUNDARY, *BELOW, *elsewhere} == set(CASES)
     assert not elsewhere & {*ANSWERS, *AT_THE_BOUNDARY, *BELOW}
+
+
+def test_case_083_every_nan_is_a_value_of_its_own():
+    case = CASES["case_083"]
+    A = operand(case["setup"]["A"])
+    values, counts = sp.unique_counts(A)
+    expected, is_nan = case["expected"], np.isnan(values)
+    assert values[~is_nan].tolist() == expected["values_sorted_non_nan"]
+    assert counts[~is_nan].tolist() == expected["counts"]
+    assert counts[is_nan].tolist() == expected["nan_counts"]
+    assert is_nan.sum() == expected["nan_entries"]
 
 
 def test_case_019_the_sum_of_a_shape_beyond_2_32():

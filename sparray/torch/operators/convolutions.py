@@ -13,6 +13,7 @@ from torch.nn import functional
 
 from sparray.errors import ShapeError
 from sparray.evaluation.expression import Expression, assignment_expression
+from sparray.formats.named import named_format
 from sparray.torch.operators.operands import compute, one_dtype
 from sparray.torch.operators.structure import reshaped
 from sparray.torch.table import implements
@@ -98,13 +99,14 @@ def _convolved(
         windows = (x.shape[axis + 2] - reach - 1) // step + 1
         x = x.narrow(axis + 2, 0, (windows - 1) * step + reach + 1)
     if groups == 1:
-        made: Tensor = compute(_expression(steps, spread, False), [x, weight])
-        return made.to_dense() if isinstance(made, SparseTensor) else made
+        dense = named_format("dense", x.dim())
+        made: Tensor = compute(_expression(steps, spread, False), [x, weight], dense)
+        return made
     apart = (groups, outputs // groups, *weight.shape[1:])
     split = reshaped(weight, apart)  # type: ignore[arg-type]
     x = x.reshape(n, groups, per_group, *x.shape[2:])
-    made = compute(_expression(steps, spread, True), [x, split])
-    made = made.to_dense() if isinstance(made, SparseTensor) else made
+    dense = named_format("dense", x.dim())
+    made = compute(_expression(steps, spread, True), [x, split], dense)
     return made.reshape(n, outputs, *made.shape[3:])
 
 
