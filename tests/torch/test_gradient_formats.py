@@ -154,6 +154,8 @@ def test_what_has_no_dense_gradient_is_computed_densely_or_refused():
         torch.sin(W).sum().backward()
     torch.sin(D).sum().backward()
     torch.testing.assert_close(W.grad, D.grad)
+    with spt.strict(), pytest.raises(WouldDensifyError, match="grad_format 'dense'"):
+        W.to_sparse_csr()
     with torch.no_grad(), spt.strict():
         assert torch.sin(W).nnz == W.nnz
 

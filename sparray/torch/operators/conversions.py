@@ -12,7 +12,7 @@ from sparray.evaluation.expression import Expression, assignment_expression
 from sparray.formats.format import Format
 from sparray.formats.named import as_format, named_format
 from sparray.torch.autograd import check_operand, record_conversion
-from sparray.torch.gradient_formats import carry
+from sparray.torch.gradient_formats import carry, refuse_anchored
 from sparray.torch.operators.operands import compute
 from sparray.torch.pattern import as_tensor_of
 from sparray.torch.table import implements
@@ -60,6 +60,7 @@ def to_format(tensor: SparseTensor, format: str | Format) -> SparseTensor:
 
 
 def _without_fill(tensor: SparseTensor, what: str) -> SparseTensor:
+    refuse_anchored(what, tensor)
     if tensor.fill_value != 0:
         raise UnsupportedError(
             f"{what}: expected a tensor with fill value 0, got {tensor.fill_value}"
