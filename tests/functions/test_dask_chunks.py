@@ -165,3 +165,64 @@ def test_sparray_does_not_import_dask():
     """
     lines = [sys.executable, "-c", textwrap.dedent(program)]
     subprocess.run(lines, check=True, timeout=120)
+
+
+BLOCKS, ROWS, COLUMNS, EACH = 110, 25_000, 5_000, 16
+LIMIT = 350_000_000
+
+
+def columns_of_block(number):
+    """Return the columns of the entries of a block: 16 of each row, in order."""
+    first = (np.arange(ROWS) * 7 + number) % (COLUMNS // EACH)
+    return (first[:, None] + np.arange(EACH) * (COLUMNS // EACH)).astype("int32")
+
+
+def block(number):
+    levels = [
+        {},
+        {
+            "pos": np.arange(ROWS + 1, dtype="int32") * EACH,
+            "crd": columns_of_block(number).ravel(),
+        },
+    ]
+    ones = np.ones(ROWS * EACH, "float32")
+    return sp.from_buffers("csr", (ROWS, COLUMNS), levels, ones)
+
+
+@pytest.mark.slow
+def test_an_array_larger_than_the_memory_of_a_worker():
+    """Two workers sum and multiply an array of which neither could hold all blocks.
+
+    A worker that takes more than what it is given is ended by Dask, and the test fails.
+    """
+    distributed = pytest.importorskip("distributed")
+    assert BLOCKS * block(0).nbytes > LIMIT
+
+    def made(block_info=None):
+        return block(block_info[None]["chunk-location"][0])
+
+    counts = sum(
+        np.bincount(columns_of_block(n).ravel(), minlength=COLUMNS)
+        for n in range(BLOCKS)
+    )
+    with (
+        distributed.LocalCluster(
+            n_workers=2,
+            threads_per_worker=1,
+            memory_limit=LIMIT,
+            dashboard_address=None,
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        workers = client.scheduler_info()["workers"].values()
+        assert [each["memory_limit"] for each in workers] == [LIMIT] * 2
+        a = da.map_blocks(
+            made,
+            chunks=((ROWS,) * BLOCKS, (COLUMNS,)),
+            dtype="float32",
+            meta=sp.zeros((0, 0), "float32", format="csr"),
+        )
+        np.testing.assert_array_equal(a.sum(axis=0).compute(), counts)
+        narrow = sp.eye(COLUMNS, 3, dtype="float32", format="csr")
+        product = (a @ narrow).sum(axis=0).compute()
+        np.testing.assert_array_equal(product, counts[:3])
