@@ -191,17 +191,6 @@ def test_every_case_has_its_place():
     assert not elsewhere & {*ANSWERS, *AT_THE_BOUNDARY, *BELOW}
 
 
-def test_case_083_every_nan_is_a_value_of_its_own():
-    case = CASES["case_083"]
-    A = operand(case["setup"]["A"])
-    values, counts = sp.unique_counts(A)
-    expected, is_nan = case["expected"], np.isnan(values)
-    assert values[~is_nan].tolist() == expected["values_sorted_non_nan"]
-    assert counts[~is_nan].tolist() == expected["counts"]
-    assert counts[is_nan].tolist() == expected["nan_counts"]
-    assert is_nan.sum() == expected["nan_entries"]
-
-
 def test_case_019_the_sum_of_a_shape_beyond_2_32():
     case = CASES["case_019"]
     assert operand(case["setup"]["A"]).sum() == case["expected"]["sum"]
