@@ -55,6 +55,7 @@ from sparray.torch.sparsify import densify, densify_, sparsify, sparsify_
 from sparray.torch.summary import summary
 from sparray.torch.table import implements
 from sparray.torch.tensor import SparseTensor
+from sparray.torch.unwrapping import unwrap_, wrap_
 
 __all__ = [
     "Sparse",
@@ -104,4 +105,6 @@ __all__ = [
     "strict",
     "tensor",
     "to_plain",
+    "unwrap_",
+    "wrap_",
 ]

@@ -31,6 +31,7 @@ from sparray.evaluation.stored import Operand, Stored
 from sparray.formats.format import Format
 from sparray.formats.named import named_format
 from sparray.sparse_array import SparseArray
+from sparray.torch.custom_ops import evaluate_traced, is_traced
 from sparray.torch.gradients import Ones, Other, Source, gradient_of
 from sparray.torch.layouts import WORTH_REORDERING, as_laid_out, layouts_of
 from sparray.torch.pattern import Pattern, as_numpy
@@ -40,6 +41,7 @@ __all__ = [
     "Evaluation",
     "check_operand",
     "evaluate",
+    "gradient",
     "on_rows",
     "record_conversion",
     "recorded",
@@ -235,6 +237,15 @@ def carry_out(
     anchors: Mapping[int, torch.Tensor] | None = None,
 ) -> tuple[torch.Tensor, Pattern | None]:
     """Run an evaluation; the result is part of the autograd graph: see `evaluate`."""
+    if is_traced(tensors):
+        if anchors:
+            raise UnsupportedError(
+                f"{evaluation.expression.text}: expected gradients with the patterns "
+                "of their tensors where operators are traced, got grad_format 'dense'"
+            )
+        return evaluate_traced(
+            evaluation.expression, tensors, evaluation.patterns, evaluation.format
+        )
     if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors):
         given = tensors
         if anchors:
@@ -269,7 +280,7 @@ class _Evaluate(torch.autograd.Function):
         needed = ctx.needs_input_grad[1:]
         count = len(evaluation.patterns)
         grads = [
-            _gradient(
+            gradient(
                 evaluation,
                 tensors,
                 number if number < count else evaluation.anchored[number - count],
@@ -283,7 +294,7 @@ class _Evaluate(torch.autograd.Function):
         return None, *grads
 
 
-def _gradient(
+def gradient(
     evaluation: Evaluation,
     tensors: Sequence[torch.Tensor],
     number: int,

@@ -12,7 +12,7 @@ from sparray.compiler.selection import Selection, selections
 from sparray.errors import InternalError
 from sparray.evaluation.expression import Expression, assignment_expression
 
-__all__ = ["Gradient", "Ones", "Other", "Source", "gradient_of"]
+__all__ = ["Gradient", "Ones", "Other", "Source", "gradient_of", "with_sources"]
 
 
 class Other(Enum):
@@ -83,7 +83,7 @@ def gradient_of(
     if len(names) != len(expression.operands):
         raise InternalError(f"{expression.text}: expected one access for each operand")
     upstream, mask = Other.UPSTREAM.value, Other.MASK.value
-    stated = _with_sources(expression)
+    stated = with_sources(expression)
     given = (stated, names[number], upstream)
     if is_sparse:
         made = masked_gradient(*given, mask, is_complex=is_complex)
@@ -100,7 +100,7 @@ def gradient_of(
     return Gradient(derived, tuple(sources[name] for name in derived.tensors))
 
 
-def _with_sources(expression: Expression) -> Assignment:
+def with_sources(expression: Expression) -> Assignment:
     """Return an expression's assignment with windows as they are written."""
     assignment = expression.assignment
     written = {

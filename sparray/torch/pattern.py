@@ -1,11 +1,13 @@
 """Which entries a tensor stores: everything about it but the values."""
 
+import uuid
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 import torch
+from torch.utils._python_dispatch import _disable_current_modes
 
 from sparray._kernels.address import address
 from sparray.convert import convert_format
@@ -109,12 +111,24 @@ class Pattern:
         return made
 
     @property
+    def serial(self) -> str:
+        """A name that no other pattern has, of this process or another."""
+        made: str = self.kept("serial", lambda: uuid.uuid4().hex)
+        return made
+
+    @property
     def ones(self) -> torch.Tensor:
         """True for each stored entry: the values of a mask."""
         made: torch.Tensor = self.kept(
-            "ones", lambda: torch.ones(self.n_values, dtype=torch.bool)
+            "ones",
+            self._ones,
         )
         return made
+
+    def _ones(self) -> torch.Tensor:
+        # What is traced would be given a tensor that stands for one.
+        with _disable_current_modes(), torch._C._DisableFuncTorch():
+            return torch.ones(self.n_values, dtype=torch.bool)
 
     def permuted(self, dimensions: Sequence[int]) -> "Pattern":
         """Return the pattern of a transposition; all buffers are shared."""

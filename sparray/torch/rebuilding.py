@@ -29,7 +29,9 @@ Number = bool | int | float
 PatternParts = tuple[str, tuple[int, ...], Levels, int]
 
 # Attributes that the parts say, and a file's others must not.
-_OWN = frozenset({"_pattern", "_stored", "_fill", "_rule", "_anchor", "_hooked"})
+_OWN = frozenset(
+    {"_pattern", "_stored", "_fill", "_rule", "_anchor", "_hooked", "_linked"}
+)
 
 
 def parts_of_pattern(pattern: Pattern) -> PatternParts:

@@ -21,6 +21,7 @@ from sparray.torch.gradient_formats import (
     grad_leaf,
     shown,
 )
+from sparray.torch.linking import link, unlink
 from sparray.torch.pattern import Pattern, as_numpy
 from sparray.torch.rebuilding import parts_of_fill, rebuild_tensor
 from sparray.torch.table import OPERATORS, TABLE
@@ -57,6 +58,8 @@ class SparseTensor(torch.Tensor):
     _rule: GradientRule | None = None
     _anchor: torch.Tensor | None = None
     _hooked: tuple[torch.Tensor, Any] | None = None
+    # The values that the wrapper's own gradient goes to: see linking.py.
+    _linked: torch.Tensor | None = None
 
     @staticmethod
     def __new__(
@@ -121,10 +124,33 @@ class SparseTensor(torch.Tensor):
         args: tuple[Any, ...] = (),
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
+        if func is torch.ops.aten.detach_.default:
+            return args[0]  # what autograd does besides is done
         raise UnsupportedError(
             f"{func}: expected a function that asks __torch_function__, got one that "
             "reads a SparseTensor as a dense tensor; pass W.values() or W.to_dense()"
         )
+
+    def __tensor_flatten__(self) -> tuple[list[str], Any]:
+        # The protocol by which torch.compile and torch.export see the values.
+        link(self)
+        return ["_stored"], (self._pattern, self._fill, self._rule)
+
+    @classmethod
+    def __tensor_unflatten__(
+        cls, inner: dict[str, Any], meta: Any, outer_size: Any, outer_stride: Any
+    ) -> "SparseTensor":
+        pattern, fill, rule = meta
+        made = SparseTensor(pattern, inner["_stored"], fill)
+        if rule is not None:
+            made._rule = rule
+        return made
+
+    def _stable_hash_for_caching(self) -> str:
+        # Graphs hold numbers that mean something in this process alone.
+        values = self._stored
+        parts = (values.dtype, values.requires_grad, self._fill, self._rule)
+        return f"sparray:{self._pattern.serial}:{parts}"
 
     # What it is. Torch's own properties would take the way of a function call.
 
@@ -243,6 +269,7 @@ class SparseTensor(torch.Tensor):
             If the values are integers or bools.
         """
         check_differentiable(self._stored, requires_grad)
+        unlink(self)
         self._stored.requires_grad_(requires_grad)
         attach(self)
         return self
@@ -427,7 +454,7 @@ class SparseTensor(torch.Tensor):
 
 
 # What belongs to one tensor's part in the graph, and is not copied with it.
-_OF_ONE_TENSOR = ("_anchor", "_hooked")
+_OF_ONE_TENSOR = ("_anchor", "_hooked", "_linked")
 
 
 def values_of(x: Any) -> Any:

@@ -182,7 +182,7 @@ def test_autocast_serves_each_product(backward_inside):
     torch.testing.assert_close(W.grad.values(), expected, atol=0.2, rtol=0.02)
 
 
-@pytest.mark.parametrize("name", ["data_ptr", "storage", "untyped_storage"])
+@pytest.mark.parametrize("name", ["data_ptr", "storage"])
 def test_no_address_of_a_dense_copy_is_given_away(name):
     with pytest.raises(WouldDensifyError, match="to_plain"):
         getattr(spt.tensor(gapped(4, 5)), name)()

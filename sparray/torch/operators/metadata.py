@@ -12,12 +12,13 @@ from sparray.torch.tensor import SparseTensor
 __all__: list[str] = []
 
 _PROPERTIES = (
-    "shape device layout ndim names is_cuda is_cpu is_meta is_mps is_xla is_nested "
+    "_base shape device layout ndim names is_cuda is_cpu is_meta is_mps is_xla is_nested "
     "is_quantized is_mkldnn is_sparse is_sparse_csr"
 ).split()
 
 _METHODS = (
-    "size dim ndimension numel nelement get_device __len__ __hash__ is_inference"
+    "size stride _is_view untyped_storage storage_offset dim ndimension numel nelement "
+    "get_device __len__ __hash__ __dir__ is_inference"
 ).split()
 
 _OF_VALUES = (
@@ -53,8 +54,9 @@ for _function in _functions(_METHODS):
     _register_metadata(_function)
 for _function in _functions(_OF_VALUES):
     _register_of_values(_function)
-for _name in ("itemsize", "_version"):
-    _register_of_values(getattr(Tensor, _name).__get__)
+for _name in ("itemsize", "_version", "grad_dtype"):
+    if hasattr(Tensor, _name):
+        _register_of_values(getattr(Tensor, _name).__get__)
 
 
 @implements([torch.is_tensor])

@@ -62,7 +62,7 @@ def _register_storage(function: Callable[..., Any]) -> None:
 
 
 # Of a dense copy, an address would be that of memory that is given back at once.
-for _name in ("data_ptr", "storage", "untyped_storage", "storage_offset"):
+for _name in ("data_ptr", "storage"):
     _register_storage(getattr(Tensor, _name))
 
 _COMPARISONS = (
