@@ -123,7 +123,9 @@ def test_a_program_of_several_models_is_functional():
 # torch.compile
 
 
-@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize(
+    "format", ["csr", pytest.param("bcsr(2, 2)", marks=pytest.mark.slow)]
+)
 def test_compiled_models_train_as_others_do(format):
     plain = Net(format)
     model = copy.deepcopy(plain)
@@ -139,6 +141,7 @@ def test_compiled_models_train_as_others_do(format):
     assert model.first.weight.grad.format == plain.first.weight.format
 
 
+@pytest.mark.slow
 def test_another_pattern_is_another_graph():
     model = Net()
     compiled = torch.compile(model, fullgraph=True, backend="aot_eager")
