@@ -228,6 +228,13 @@ def evaluate(
     pattern : Pattern or None
         None for a dense result.
     """
+    if is_traced(tensors):
+        if anchors:
+            raise UnsupportedError(
+                f"{expression.text}: expected gradients with the patterns "
+                "of their tensors where operators are traced, got grad_format 'dense'"
+            )
+        return evaluate_traced(expression, tensors, patterns, format)
     return carry_out(Evaluation(expression, patterns, format), tensors, anchors)
 
 
@@ -237,15 +244,6 @@ def carry_out(
     anchors: Mapping[int, torch.Tensor] | None = None,
 ) -> tuple[torch.Tensor, Pattern | None]:
     """Run an evaluation; the result is part of the autograd graph: see `evaluate`."""
-    if is_traced(tensors):
-        if anchors:
-            raise UnsupportedError(
-                f"{evaluation.expression.text}: expected gradients with the patterns "
-                "of their tensors where operators are traced, got grad_format 'dense'"
-            )
-        return evaluate_traced(
-            evaluation.expression, tensors, evaluation.patterns, evaluation.format
-        )
     if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors):
         given = tensors
         if anchors:
