@@ -39,6 +39,7 @@ from sparray.torch.pattern import Pattern, as_numpy
 __all__ = [
     "DTYPES",
     "Evaluation",
+    "check_differentiable",
     "check_operand",
     "evaluate",
     "gradient",
@@ -433,4 +434,22 @@ def check_operand(name: str, tensor: torch.Tensor) -> None:
         raise DTypeError(
             f"{name}: expected a dtype that kernels are compiled for ({works}), got "
             f"{tensor.dtype} ({name}.float() converts it)"
+        )
+
+
+def check_differentiable(values: torch.Tensor, requires_grad: bool) -> None:
+    """Raise if a gradient is wanted of values that have none.
+
+    Raises
+    ------
+    DTypeError
+        If the values are integers or bools.
+    """
+    if requires_grad and not (values.is_floating_point() or values.is_complex()):
+        works = ", ".join(
+            sorted(str(d) for d in DTYPES if d.is_floating_point or d.is_complex)
+        )
+        raise DTypeError(
+            f"requires_grad: expected a dtype that has gradients ({works}), got "
+            f"{values.dtype}"
         )

@@ -6,12 +6,12 @@ from typing import Any, Self
 
 import torch
 
-from sparray.errors import DTypeError, ShapeError, UnsupportedError
+from sparray.errors import ShapeError, UnsupportedError
 from sparray.formats.format import Format
 from sparray.formats.named import format_text
 from sparray.sparse_array import SparseArray
 from sparray.torch.autocasting import cast_operands
-from sparray.torch.autograd import DTYPES, check_operand
+from sparray.torch.autograd import check_differentiable, check_operand
 from sparray.torch.gradient_formats import (
     GradientRule,
     anchor_of,
@@ -487,21 +487,3 @@ for _name in ("matmul", "add", "sub", "mul", "truediv"):
     _define_operator(f"__r{_name}__")
 for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
     _define_operator(f"__{_name}__")
-
-
-def check_differentiable(values: torch.Tensor, requires_grad: bool) -> None:
-    """Raise if a gradient is wanted of values that have none.
-
-    Raises
-    ------
-    DTypeError
-        If the values are integers or bools.
-    """
-    if requires_grad and not (values.is_floating_point() or values.is_complex()):
-        works = ", ".join(
-            sorted(str(d) for d in DTYPES if d.is_floating_point or d.is_complex)
-        )
-        raise DTypeError(
-            f"requires_grad: expected a dtype that has gradients ({works}), got "
-            f"{values.dtype}"
-        )
