@@ -47,6 +47,7 @@ def test_nothing_in_torch_is_replaced():
         [sys.executable, "-c", SCRIPT], capture_output=True, text=True, timeout=120
     )
     assert made.returncode == 0, made.stderr
-    # What `torch.serialization.add_safe_globals` adds to, and no more.
-    expected = "torch._weights_only_unpickler._marked_safe_globals_set"
-    assert made.stdout.split() == [expected]
+    # What `torch.serialization.add_safe_globals` and `torch.library.custom_op` add to,
+    # and no more.
+    safe = "torch._weights_only_unpickler._marked_safe_globals_set"
+    assert made.stdout.split() == [safe, "torch.ops.sparray"]
