@@ -172,14 +172,15 @@ def _needs_order(statement: Where, scope: Scope, ctx: Context) -> bool:
 
 
 def _merges(consumer: Stmt, scope: Scope, ctx: Context) -> bool:
-    """Tell whether the consumer walks the list beside an operand, so needs its order.
+    """Tell whether the consumer walks the list beside others, so needs its order.
 
-    Alone, it is counted in any order.
+    Others are operands, and the coordinates that are not listed where there is work at
+    these too. Alone, it is counted in any order.
     """
     if not isinstance(consumer, Forall):
         raise InternalError(f"expected a loop over a list, got {consumer!r}")
-    walked, _ = loop_walkers(consumer, _side(consumer, scope, ctx), ctx)
-    return len(walked) > 1
+    walked, points = loop_walkers(consumer, _side(consumer, scope, ctx), ctx)
+    return len(walked) > 1 or frozenset() in points
 
 
 def _lower_dense(statement: Where, scope: Scope, ctx: Context) -> None:

@@ -80,8 +80,10 @@ def allowed_orders(
         return
     seen = set()
     for wish in preferred:
-        wanted = [*wish, *(index for index in indices if index not in wish)]
-        sorted_order = _topological(wanted, pairs)
+        # A level may store a part of an index whose loop is over all of it.
+        known = [part if part in indices else names.whole(part) for part in wish]
+        wanted = dict.fromkeys([*known, *indices])
+        sorted_order = _topological([i for i in wanted if i in indices], pairs)
         if sorted_order is not None and sorted_order not in seen:
             seen.add(sorted_order)
             yield sorted_order

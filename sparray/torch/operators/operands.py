@@ -9,7 +9,6 @@ from sparray.convert import default_format
 from sparray.errors import (
     DTypeError,
     InternalError,
-    ScheduleError,
     ShapeError,
     UnsupportedError,
 )
@@ -56,8 +55,7 @@ def compute(
     if not _refused or _question(expression, patterns, format) not in _refused:
         try:
             values, pattern = evaluate(expression, tensors, patterns, format, anchors)
-        except (ScheduleError, UnsupportedError):
-            # No schedule is asked for here: it was the planner's, of windows of blocks.
+        except UnsupportedError:
             easier = [simpler(operand) for operand in operands]
             if all(new is old for new, old in zip(easier, operands, strict=True)):
                 raise
