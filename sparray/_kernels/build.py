@@ -10,7 +10,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from sparray._kernels.manifest import Row, problems
 from sparray._kernels.render import module_flags, render_module
 from sparray._kernels.targets import TARGETS, Target, build_targets
 from sparray.errors import SettingError, SparrayError
+from sparray.records import dataclass
 
 __all__ = [
     "ModuleFile",

@@ -11,13 +11,13 @@ which holds several kernels.
 import importlib.machinery
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from sparray._kernels.fingerprint import source_fingerprint
 from sparray._kernels.targets import Target
+from sparray.records import dataclass
 
 __all__ = ["BUILT", "INDEX", "BuiltKernel", "find", "folder_name", "n_built_in"]
 

@@ -23,10 +23,10 @@ import re
 import tempfile
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from sparray._kernels.notices import warn_once
+from sparray.records import dataclass
 
 __all__ = ["CacheInfo", "DiskCache", "entry_name"]
 

@@ -17,13 +17,13 @@ import sysconfig
 import tempfile
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
 
 from sparray._kernels.boilerplate import relax_boilerplate
 from sparray.errors import InternalError
+from sparray.records import dataclass
 
 __all__ = [
     "CompilerMissing",

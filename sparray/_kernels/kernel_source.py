@@ -1,7 +1,8 @@
 """What the compiler hands to the kernel layer."""
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from sparray.records import dataclass
 
 if TYPE_CHECKING:
     from sparray.compiler.loop_ir.nodes import Function

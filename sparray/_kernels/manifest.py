@@ -6,7 +6,7 @@ on first use, so a row buys time at the first call and nothing else.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from sparray.compiler.index_notation.canonical import (
     canonicalize,
@@ -17,6 +17,7 @@ from sparray.compiler.index_notation.parser import parse_assignment
 from sparray.compiler.index_notation.traversal import accesses
 from sparray.compiler.problem import Problem, TensorSpec
 from sparray.formats.named import as_format
+from sparray.records import dataclass
 
 __all__ = ["ROWS", "Row", "problems"]
 

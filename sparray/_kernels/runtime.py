@@ -9,7 +9,6 @@ import contextlib
 import os
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import cast
@@ -28,6 +27,7 @@ from sparray._kernels.targets import (
 )
 from sparray._kernels.threads import num_threads, set_num_threads
 from sparray.errors import UnsupportedError
+from sparray.records import dataclass
 
 __all__ = [
     "KernelFunction",

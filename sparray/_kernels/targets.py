@@ -6,10 +6,10 @@ Source: the feature lists of the x86-64 levels are those of the System V ABI's
 
 import os
 import platform
-from dataclasses import dataclass
 from functools import cache
 
 from sparray.errors import SettingError
+from sparray.records import dataclass
 
 __all__ = [
     "TARGETS",

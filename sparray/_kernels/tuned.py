@@ -13,7 +13,6 @@ import os
 import re
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ from sparray._kernels.fingerprint import source_fingerprint
 from sparray._kernels.notices import warn_once
 from sparray._kernels.targets import cpu_features, host_target
 from sparray._kernels.threads import num_threads
+from sparray.records import dataclass
 
 __all__ = [
     "MOST_ENTRIES",

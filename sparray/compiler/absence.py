@@ -7,7 +7,7 @@ dimensions is left the expression has one value at all such coordinates: no work
 """
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from sparray.compiler.index_notation.simplify import (
 )
 from sparray.compiler.index_notation.traversal import marks, with_stored
 from sparray.compiler.loop_ir.dtypes import numpy_dtype
+from sparray.records import dataclass
 
 __all__ = ["Absence", "Fill", "fill_of"]
 

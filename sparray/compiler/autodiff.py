@@ -8,7 +8,6 @@ says which of its coordinates each value of the indices stands for.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from sparray.compiler.derivatives import Rules
 from sparray.compiler.index_notation.affine import is_affine, rename_coordinate
@@ -33,6 +32,7 @@ from sparray.compiler.index_notation.traversal import (
 from sparray.compiler.index_notation.verify import verify
 from sparray.compiler.selection import Selection, selections
 from sparray.errors import ExpressionError, UnsupportedError
+from sparray.records import dataclass
 
 __all__ = ["gradient", "masked_gradient"]
 

@@ -7,11 +7,11 @@ values a holomorphic operator multiplies by the conjugate of its derivative.
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from sparray.compiler.index_notation.nodes import Apply, Expr, Literal
 from sparray.compiler.loop_ir.operators import OPERATORS
 from sparray.errors import UnsupportedError
+from sparray.records import dataclass
 
 __all__ = ["Rule", "Rules"]
 

@@ -5,12 +5,13 @@ expression (`sparray.compiler.scheduler.by_hand`), so nothing here reaches a ker
 """
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sparray.compiler.schedule.assemble import Assembly
 from sparray.compiler.schedule.collect import COLLECTED
 from sparray.compiler.schedule.parallelize import CHUNKS
 from sparray.errors import ScheduleError
+from sparray.records import dataclass
 
 __all__ = ["Schedule", "WrittenCommand", "parse_schedule"]
 

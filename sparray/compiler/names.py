@@ -6,8 +6,9 @@ Operands are ``A``, ``B``, ... and the result is ``out``; indices are ``i``, ``j
 
 import re
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 from functools import lru_cache
+
+from sparray.records import dataclass
 
 __all__ = [
     "COUNT",

@@ -5,7 +5,7 @@
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 from sparray.compiler.cin.printer import print_statement
@@ -31,6 +31,7 @@ from sparray.compiler.scheduler.steps import (
     SortStep,
 )
 from sparray.compiler.scheduler.ways import Way
+from sparray.records import dataclass
 
 __all__ = ["CompiledPlan", "KernelSpec", "compile_problem"]
 

@@ -1,7 +1,7 @@
 """What the compiler is asked: an assignment and what each tensor in it is."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import lru_cache
 from types import MappingProxyType
 
@@ -15,6 +15,7 @@ from sparray.compiler.index_notation.printer import print_assignment
 from sparray.compiler.index_notation.traversal import accesses
 from sparray.compiler.loop_ir.dtypes import numpy_dtype
 from sparray.formats.format import Format
+from sparray.records import dataclass
 
 __all__ = ["Problem", "Temporary", "TensorSpec", "absence_of", "result_spec"]
 

@@ -9,7 +9,6 @@ where ``s[p,i,k]`` is 1 where ``p = 2*i + k``, and nothing is stored elsewhere.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +18,7 @@ from sparray.compiler.index_notation.affine import affine, bases, is_affine
 from sparray.compiler.index_notation.nodes import Access, Assignment
 from sparray.compiler.index_notation.traversal import accesses
 from sparray.errors import InternalError
+from sparray.records import dataclass
 
 __all__ = ["Selection", "selections"]
 

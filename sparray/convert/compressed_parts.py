@@ -5,7 +5,6 @@ be unsorted and repeat coordinates.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from sparray.formats.dense import Dense
 from sparray.formats.format import Format
 from sparray.formats.named import named_format
 from sparray.formats.packing import check_buffers, unpack_coordinates
+from sparray.records import dataclass
 from sparray.sparse_array import SparseArray
 
 __all__ = [

@@ -8,7 +8,7 @@ B[i,j,k]`` becomes ``C[i] = A[i] + B[i]``, which is compiled like any expression
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -35,6 +35,7 @@ from sparray.formats.coordinates import (
 from sparray.formats.format import Format
 from sparray.formats.named import named_format
 from sparray.formats.packing import pack_coordinates, unpack_coordinates
+from sparray.records import dataclass
 
 __all__ = ["Joining", "join_indices"]
 

@@ -1,7 +1,7 @@
 """Plan an expression for operands: what dispatch does the first time it sees them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -36,6 +36,7 @@ from sparray.evaluation.stored import Operand, count_class, dense_operand, index
 from sparray.formats.format import Format
 from sparray.formats.repetition import distinct_coordinates
 from sparray.formats.unevenness import unevenness
+from sparray.records import dataclass
 
 __all__ = [
     "Described",

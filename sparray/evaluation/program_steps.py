@@ -1,12 +1,12 @@
 """The steps of a program: its statements, and what is asked of them."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from sparray.errors import ExpressionError, ScheduleError
 from sparray.evaluation.expression import Expression, assignment_expression
+from sparray.records import dataclass
 
 if TYPE_CHECKING:
     from sparray.compiler.hand_schedule import Schedule

@@ -1,7 +1,7 @@
 """Sort a coordinate list: by compiled kernels if it is long, else by NumPy."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from sparray.compiler.scheduler.steps import SortStep
 from sparray.evaluation.list_kernels import ListKernel
 from sparray.evaluation.stored import Operand, Stored
 from sparray.formats.coordinates import sort_order
+from sparray.records import dataclass
 
 __all__ = ["SortCall", "sort_entries", "sort_list"]
 

@@ -1,11 +1,11 @@
 """The batch level: every slice has buffers of its own."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from sparray.formats.grid import Grid
 from sparray.formats.level import Sliced
 from sparray.formats.level_expression import Dimension, LevelExpression
+from sparray.records import dataclass
 
 __all__ = ["Batch"]
 

@@ -1,7 +1,6 @@
 """The bitmap level: a slot for every coordinate, and a mark where one is stored."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,6 +20,7 @@ from sparray.formats.level import (
     Prepared,
     Unpacked,
 )
+from sparray.records import dataclass
 
 __all__ = ["Bitmap"]
 

@@ -1,7 +1,6 @@
 """The compressed level: each fibre stores the coordinates that it has."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -29,6 +28,7 @@ from sparray.formats.level import (
     Unpacked,
 )
 from sparray.formats.searching import search_coordinates
+from sparray.records import dataclass
 
 __all__ = ["Compressed"]
 

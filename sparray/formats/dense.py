@@ -1,9 +1,9 @@
 """The dense level: every coordinate has a position, so nothing is stored."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from sparray.formats.grid import Grid
+from sparray.records import dataclass
 
 __all__ = ["Dense"]
 

@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import comb
 from typing import ClassVar, Self
 
@@ -27,6 +26,7 @@ from sparray.formats.level import (
 )
 from sparray.formats.level_expression import LevelExpression, Remainder
 from sparray.formats.matching import UnmatchedError, match_columns
+from sparray.records import dataclass
 
 __all__ = ["Grouped"]
 

@@ -1,7 +1,7 @@
 """The hashed level: a table of coordinates for each fibre, in no order."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar
 
 import numpy as np
@@ -25,6 +25,7 @@ from sparray.formats.level import (
     Prepared,
     Unpacked,
 )
+from sparray.records import dataclass
 
 __all__ = ["Hashed"]
 

@@ -11,7 +11,7 @@ algebra compilers", sections 3 and 4.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import Any, ClassVar, Self
 
@@ -22,6 +22,7 @@ from sparray.compiler.loop_ir import nodes as ir
 from sparray.compiler.loop_ir.builder import add, sub
 from sparray.errors import FormatError
 from sparray.formats.level_expression import LevelExpression
+from sparray.records import dataclass
 
 __all__ = [
     "Appendable",

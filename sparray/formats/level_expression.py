@@ -10,10 +10,10 @@ formats); the notation is DESIGN section 4's.
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from sparray.errors import FormatError
+from sparray.records import dataclass
 
 __all__ = ["Difference", "Dimension", "LevelExpression", "Quotient", "Remainder"]
 

@@ -1,7 +1,6 @@
 """Formats that have a name, for any number of dimensions where that makes sense."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 
 from sparray.errors import FormatError
@@ -25,6 +24,7 @@ from sparray.formats.permuted import Permuted
 from sparray.formats.range import Range
 from sparray.formats.singleton import Singleton
 from sparray.formats.structured import Structured
+from sparray.records import dataclass
 
 __all__ = [
     "FORMAT_FAMILIES",

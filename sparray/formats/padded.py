@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -24,6 +23,7 @@ from sparray.formats.level import (
     Unpacked,
 )
 from sparray.formats.slotted import Allotted, Slotted
+from sparray.records import dataclass
 
 __all__ = ["Padded"]
 

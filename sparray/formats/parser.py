@@ -13,7 +13,6 @@ The names on the left are the dimensions. A named format is ``name`` or
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from sparray.errors import FormatError
 from sparray.formats.chain import broken_link
@@ -27,6 +26,7 @@ from sparray.formats.level_expression import (
 )
 from sparray.formats.registry import LEVEL_TYPES
 from sparray.formats.remapping import unrecoverable
+from sparray.records import dataclass
 
 __all__ = ["is_name", "parse_levels", "split_name"]
 

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar
 
 import numpy as np
@@ -22,6 +22,7 @@ from sparray.formats.level import (
     PositionIterable,
     Unpacked,
 )
+from sparray.records import dataclass
 
 __all__ = ["Permuted"]
 

@@ -1,6 +1,5 @@
 """The range level: the coordinates of one diagonal, given by the level above."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from sparray.compiler.loop_ir import nodes as ir
@@ -9,6 +8,7 @@ from sparray.errors import InternalError
 from sparray.formats.grid import Grid
 from sparray.formats.level import Bounds, LevelView
 from sparray.formats.level_expression import Difference, Dimension, LevelExpression
+from sparray.records import dataclass
 
 __all__ = ["Range"]
 

@@ -1,7 +1,6 @@
 """The singleton level: one coordinate below every parent position."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -23,6 +22,7 @@ from sparray.formats.level import (
     Unpacked,
 )
 from sparray.formats.searching import search_coordinates
+from sparray.records import dataclass
 
 __all__ = ["Singleton"]
 

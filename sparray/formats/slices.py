@@ -8,7 +8,6 @@ ways from and to them.
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -20,6 +19,7 @@ from sparray.formats.buffers import INDEX_DTYPES, check_flat, take_buffers
 from sparray.formats.dense import Dense
 from sparray.formats.format import Format
 from sparray.formats.level import IntArray, Level, Per
+from sparray.records import dataclass
 
 __all__ = [
     "Joined",

@@ -1,12 +1,11 @@
 """Levels whose fibres get room once all their entries are counted."""
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
 from sparray.compiler.loop_ir import nodes as ir
 from sparray.formats.level import IntArray, Level, LevelView, Located
+from sparray.records import dataclass
 
 __all__ = ["Allotted", "Slotted"]
 

@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -25,6 +24,7 @@ from sparray.formats.level import (
 )
 from sparray.formats.level_expression import LevelExpression, Remainder
 from sparray.formats.slotted import Allotted, Slotted
+from sparray.records import dataclass
 
 __all__ = ["Structured"]
 

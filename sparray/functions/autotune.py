@@ -1,7 +1,6 @@
 """Measure the best few schedules on real operands, and remember the winner."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -19,6 +18,7 @@ from sparray.functions.contest import Contest
 from sparray.functions.operands import stated
 from sparray.functions.program_arguments import StatedProgram, stated_program
 from sparray.functions.race import race
+from sparray.records import dataclass
 
 __all__ = ["Candidate", "ProgramTuning", "Tuning", "autotune"]
 

@@ -1,7 +1,7 @@
 """Compile an expression for formats, before there is any operand."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -37,6 +37,7 @@ from sparray.functions.einsum import Operand, as_operand, with_mask
 from sparray.functions.kernel_texts import KernelTexts
 from sparray.functions.program_arguments import program_options
 from sparray.functions.schedule import Schedule, as_only_schedule, as_schedule
+from sparray.records import dataclass
 from sparray.results import wrap_result
 from sparray.sparse_array import SparseArray
 

@@ -1,7 +1,6 @@
 """Compile several statements for formats, before there is any operand."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -27,6 +26,7 @@ from sparray.formats.named import as_format
 from sparray.functions.einsum import Operand, as_mask, as_operand
 from sparray.functions.explanation import cython_source
 from sparray.functions.kernel_texts import KernelTexts
+from sparray.records import dataclass
 from sparray.results import wrap_result
 from sparray.sparse_array import SparseArray
 

@@ -1,7 +1,6 @@
 """The ways to compute an expression for operands, each ready to run."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -19,6 +18,7 @@ from sparray.evaluation.expression import Expression
 from sparray.evaluation.planning import operands_problem
 from sparray.evaluation.readings import Given
 from sparray.formats.format import Format
+from sparray.records import dataclass
 
 __all__ = ["Contender", "Contest"]
 

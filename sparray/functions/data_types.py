@@ -1,6 +1,5 @@
 """Functions about dtypes, which NumPy's answer where they know the dtype."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from sparray.errors import DTypeError
 from sparray.formats.coordinates import as_dtype
 from sparray.functions.creation import check_device
 from sparray.functions.einsum import as_operand
+from sparray.records import dataclass
 from sparray.sparse_array import SparseArray
 
 __all__ = [

@@ -6,7 +6,6 @@ format is one row here.
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import pairwise
 
 from sparray.formats.named import named_format
@@ -17,6 +16,7 @@ from sparray.functions.pattern_statistics import (
     RUN_SIZES,
     PatternStatistics,
 )
+from sparray.records import dataclass
 
 __all__ = ["CANDIDATES", "Candidate"]
 

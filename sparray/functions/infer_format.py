@@ -1,6 +1,5 @@
 """Recommend a format for an array from counts of its pattern."""
 
-from dataclasses import dataclass
 from typing import Any
 
 from sparray.convert.entries import default_format
@@ -14,6 +13,7 @@ from sparray.functions.pattern_statistics import (
     PatternStatistics,
     pattern_statistics,
 )
+from sparray.records import dataclass
 from sparray.view.labels import count_text, density_text
 
 __all__ = ["InferredFormat", "infer_format"]

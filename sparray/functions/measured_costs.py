@@ -9,7 +9,6 @@ import platform
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from time import perf_counter
 from time import process_time as processor_time
@@ -33,6 +32,7 @@ from sparray.formats.singleton import Singleton
 from sparray.functions.contest import Contest
 from sparray.functions.operands import stated
 from sparray.functions.race import race
+from sparray.records import dataclass
 from sparray.sparse_array import SparseArray
 
 __all__ = ["MeasuredCost", "measure_costs", "provenance"]

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from sparray.formats.coordinates import combine_duplicates, equal_neighbours, so
 from sparray.formats.level import Arranging
 from sparray.formats.named import named_format
 from sparray.formats.packing import narrowest_index_dtype
+from sparray.records import dataclass
 
 __all__ = [
     "BLOCK_SIZES",

@@ -1,7 +1,6 @@
 """Compile the kernels of many expressions ahead of time, on every core."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -23,6 +22,7 @@ from sparray.functions.compile_program import group_kernels
 from sparray.functions.explain import planned_road
 from sparray.functions.operands import stated
 from sparray.functions.program_arguments import stated_program
+from sparray.records import dataclass
 
 __all__ = ["Precompiled", "precompile"]
 

@@ -1,7 +1,6 @@
 """What users state of a program, as the functions that compute it take it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from sparray.compiler.hand_schedule import Schedule
@@ -17,6 +16,7 @@ from sparray.evaluation.readings import over_semiring
 from sparray.formats.format import Format
 from sparray.functions.einsum import as_mask, as_operand
 from sparray.functions.schedule import as_schedule
+from sparray.records import dataclass
 
 __all__ = ["StatedProgram", "program_options", "stated_program"]
 

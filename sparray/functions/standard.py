@@ -3,8 +3,9 @@
 The user guide's page about the standard is made of this table.
 """
 
-from dataclasses import dataclass
 from types import ModuleType
+
+from sparray.records import dataclass
 
 __all__ = ["REFUSED", "STANDARD", "STANDARD_VERSION", "Row", "rows"]
 

@@ -4,7 +4,6 @@ Source: the Binsparse specification 0.1, sections "Pre-defined Formats" and "Cus
 Formats".
 """
 
-from dataclasses import dataclass
 from typing import Any
 
 from sparray.errors import FileFormatError, UnsupportedError
@@ -13,6 +12,7 @@ from sparray.formats.dense import Dense
 from sparray.formats.format import Format
 from sparray.formats.level import Level
 from sparray.formats.singleton import Singleton
+from sparray.records import dataclass
 
 __all__ = ["FileLevel", "describe_format", "file_levels", "format_of", "read_format"]
 

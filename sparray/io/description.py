@@ -2,10 +2,11 @@
 
 import contextlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from sparray.errors import FileFormatError
+from sparray.records import dataclass
 
 __all__ = ["Description", "naming"]
 

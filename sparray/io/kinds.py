@@ -6,7 +6,6 @@ import os
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +32,7 @@ from sparray.io.smtx import describe_smtx, read_smtx
 from sparray.io.text_source import is_gzip
 from sparray.io.text_writing import write_mtx, write_smtx, write_tns
 from sparray.io.tns import describe_tns, read_tns
+from sparray.records import dataclass
 from sparray.sparse_array import SparseArray
 
 __all__ = ["KINDS", "FileKind", "describe", "load", "save"]

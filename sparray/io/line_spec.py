@@ -1,9 +1,10 @@
 """What stands on the lines of a text file, and what is said about a wrong one."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
+from sparray.records import dataclass
 
 __all__ = ["FIELDS", "LineSpec", "complaint", "least_bytes", "line_of_entry"]
 

@@ -6,10 +6,10 @@ fast_matrix_market and SciPy write, and ``tensor`` objects, which TACO does.
 """
 
 import math
-from dataclasses import dataclass
 
 from sparray.io.line_spec import FIELDS
 from sparray.io.text_source import TextSource
+from sparray.records import dataclass
 
 __all__ = ["Header", "read_header"]
 

@@ -8,7 +8,7 @@ compiled backward computes the gradient as that of the whole tensor.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -16,6 +16,7 @@ import torch
 from sparray.errors import UnsupportedError
 from sparray.formats.format import Format
 from sparray.formats.named import as_format, format_text
+from sparray.records import dataclass
 
 if TYPE_CHECKING:
     from sparray.torch.pattern import Pattern

@@ -1,6 +1,6 @@
 """From an expression to the expressions of its gradients, derived once and kept."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from functools import lru_cache
 
@@ -11,6 +11,7 @@ from sparray.compiler.index_notation.traversal import accesses, substitute
 from sparray.compiler.selection import Selection, selections
 from sparray.errors import InternalError
 from sparray.evaluation.expression import Expression, assignment_expression
+from sparray.records import dataclass
 
 __all__ = ["Gradient", "Ones", "Other", "Source", "gradient_of", "with_sources"]
 

@@ -4,7 +4,6 @@ Nothing here changes what is computed: only the order of entries in memory, of d
 operands and results, and of a sparse operand whose pattern is kept in two orders.
 """
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -17,6 +16,7 @@ from sparray.evaluation.stored import Stored
 from sparray.formats.dense import Dense
 from sparray.formats.format import Format
 from sparray.formats.named import named_format
+from sparray.records import dataclass
 
 __all__ = ["WORTH_REORDERING", "Layouts", "as_laid_out", "layouts_of"]
 

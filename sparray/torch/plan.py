@@ -4,7 +4,6 @@ Parameters, their gradients, outputs of modules, and results of functions in the
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -12,6 +11,7 @@ from torch import Tensor, nn
 
 from sparray.errors import PlanError
 from sparray.formats.format import Format
+from sparray.records import dataclass
 from sparray.torch.inner_functions import functions_of
 from sparray.torch.sparsifiers.magnitude import Magnitude
 from sparray.torch.sparsifiers.sparsifier import Sparsifier

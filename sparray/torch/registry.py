@@ -7,7 +7,7 @@ the table has nothing.
 
 import inspect
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from itertools import starmap, zip_longest
 from typing import Any
@@ -16,6 +16,7 @@ from sparray.errors import FormatError, UnsupportedError
 from sparray.formats.format import Format
 from sparray.formats.named import format_text
 from sparray.formats.parser import split_name
+from sparray.records import dataclass
 from sparray.torch.operators.conversions import to_format
 from sparray.torch.table import OPERATORS, name_of
 from sparray.torch.tensor import SparseTensor

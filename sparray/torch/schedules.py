@@ -3,13 +3,14 @@
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import torch
 from torch import nn
 
 from sparray.errors import PlanError
+from sparray.records import dataclass
 from sparray.torch.gradient_formats import unwatch, watch
 from sparray.torch.plan import Plan, Sparse, planned
 from sparray.torch.sparsifiers.regrow import Regrow

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
@@ -24,6 +23,7 @@ from sparray.compiler.index_notation.traversal import (
     children,
     replace_children,
 )
+from sparray.records import dataclass
 from sparray.tracing.graph import Computed, Source, Tensor, View, Writer, ordered
 from sparray.tracing.settle_choices import settle_choices
 

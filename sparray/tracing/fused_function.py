@@ -2,7 +2,6 @@
 
 import functools
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
 from types import FunctionType, MethodType
 from typing import Any, overload
 
@@ -12,6 +11,7 @@ from sparray.errors import SettingError
 from sparray.formats.format import Format
 from sparray.functions.einsum import Operand
 from sparray.functions.explanation import Explanation
+from sparray.records import dataclass
 from sparray.sparse_array import SparseArray
 from sparray.tracing.arguments import as_array
 from sparray.tracing.evaluate import Evaluation, evaluation

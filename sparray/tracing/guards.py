@@ -8,7 +8,6 @@ code is traced at each call.
 import builtins
 import dis
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from operator import getitem
 from types import BuiltinFunctionType, CellType, CodeType, FunctionType, ModuleType
@@ -16,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from sparray.records import dataclass
 from sparray.sparse_array import SparseArray
 
 __all__ = ["Guard", "guards_of", "hold", "with_lazy_arrays"]

@@ -1,13 +1,13 @@
 """Stored entries counted by cells of two dimensions, without making anything dense."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from sparray.formats.coordinates import differs
+from sparray.records import dataclass
 
 if TYPE_CHECKING:
     from sparray.sparse_array import SparseArray

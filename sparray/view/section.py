@@ -1,6 +1,8 @@
 """A document as a tree of sections: written once, shown as text or as HTML."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from sparray.records import dataclass
 
 __all__ = ["Section", "Table", "section_text"]
 

@@ -1,6 +1,5 @@
 """The coordinate tree of an array: positions, their coordinates, where each stands."""
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,6 +8,7 @@ import numpy.typing as npt
 from sparray.errors import UnsupportedError
 from sparray.formats.level import Unpacked
 from sparray.formats.slices import join_slices
+from sparray.records import dataclass
 from sparray.view.labels import level_labels, value_text
 
 if TYPE_CHECKING:

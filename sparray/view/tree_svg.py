@@ -5,9 +5,9 @@ is readable on a light and on a dark page without knowing which one it is on.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from html import escape
 
+from sparray.records import dataclass
 from sparray.view.tree import CoordinateTree, Placement, TreeLevel, place
 
 __all__ = ["tree_svg"]

@@ -1,7 +1,6 @@
 """Index notation -> the simplest CIN that computes it."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from sparray.compiler.cin.nodes import Assign, Forall, Stmt, Where, Workspace
 from sparray.compiler.identity import cached_by_identity
@@ -15,6 +14,7 @@ from sparray.compiler.index_notation.nodes import (
 )
 from sparray.compiler.index_notation.traversal import substitute
 from sparray.errors import InternalError
+from sparray.records import dataclass
 
 __all__ = [
     "Reduction",

@@ -10,10 +10,9 @@ Expressions are those of index notation without `Reduce`: a reduction is an
 compilation with workspaces", section IV (forall, where, sequence); `Tiles` is ours.
 """
 
-from dataclasses import dataclass
-
 from sparray.compiler.absence import Fill
 from sparray.compiler.index_notation.nodes import Access, Apply, Expr, Literal
+from sparray.records import dataclass
 
 __all__ = [
     "Access",

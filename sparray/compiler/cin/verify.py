@@ -1,6 +1,6 @@
 """Checks on CIN that run between stages: what fails here is a bug in sparray."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import singledispatch
 from itertools import pairwise
 
@@ -24,6 +24,7 @@ from sparray.compiler.index_notation.traversal import (
 from sparray.compiler.loop_ir.operators import can_reduce
 from sparray.compiler.names import Block, completed, derived
 from sparray.errors import InternalError
+from sparray.records import dataclass
 
 __all__ = ["verify", "workspace_names", "written"]
 

@@ -16,10 +16,10 @@ windows of one step share it.
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 
 from sparray.errors import InternalError
+from sparray.records import dataclass
 
 __all__ = [
     "Affine",

@@ -1,7 +1,6 @@
 """Canonical names, so that a user's string never reaches generated code."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
 from sparray.compiler.index_notation.affine import (
     affine,
@@ -22,6 +21,7 @@ from sparray.compiler.index_notation.traversal import (
     substitute,
     walk,
 )
+from sparray.records import dataclass
 
 __all__ = [
     "TARGET",

@@ -1,7 +1,6 @@
 """Index notation on dense NumPy arrays: what every other stage must agree with."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import singledispatchmethod
 from typing import Any
 
@@ -24,6 +23,7 @@ from sparray.compiler.index_notation.traversal import free_indices
 from sparray.compiler.index_notation.verify import index_extents, verify
 from sparray.compiler.loop_ir.dtypes import is_half, numpy_dtype, widened
 from sparray.errors import InternalError
+from sparray.records import dataclass
 
 __all__ = ["Evaluator", "Labelled", "align", "evaluate"]
 

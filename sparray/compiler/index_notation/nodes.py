@@ -13,8 +13,9 @@ parser makes those sums explicit as `Reduce` nodes, so later stages never guess.
 Operators are names of `sparray.compiler.loop_ir.operators`.
 """
 
-from dataclasses import dataclass
 from typing import Any
+
+from sparray.records import dataclass
 
 __all__ = ["Access", "Apply", "Assignment", "Expr", "Literal", "Reduce"]
 

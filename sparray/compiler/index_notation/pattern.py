@@ -2,7 +2,6 @@
 
 import itertools
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -26,6 +25,7 @@ from sparray.compiler.index_notation.simplify import (
 )
 from sparray.compiler.index_notation.traversal import children, replace_children
 from sparray.compiler.index_notation.verify import index_extents, verify
+from sparray.records import dataclass
 
 __all__ = ["evaluate_pattern"]
 

@@ -10,7 +10,7 @@ not run over the same extent.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from sparray.compiler.index_notation.nodes import Access, Assignment
 from sparray.compiler.index_notation.printer import print_access, print_assignment
@@ -18,6 +18,7 @@ from sparray.compiler.index_notation.tokenizer import syntax_error, tokenize
 from sparray.compiler.index_notation.traversal import accesses
 from sparray.compiler.index_notation.verify import Shapes, index_extents, verify
 from sparray.errors import ExpressionError, ShapeError
+from sparray.records import dataclass
 
 __all__ = ["Program", "live_statements", "verify_program"]
 

@@ -1,9 +1,9 @@
 """Text of index notation -> tokens, and errors that point into the text."""
 
 import re
-from dataclasses import dataclass
 
 from sparray.errors import ExpressionError
+from sparray.records import dataclass
 
 __all__ = ["Token", "expect_text", "marked", "syntax_error", "tokenize"]
 

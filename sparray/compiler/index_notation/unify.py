@@ -1,7 +1,6 @@
 """One set of canonical names for statements that are to be one nest of loops."""
 
 from collections.abc import Container, Iterator, Sequence
-from dataclasses import dataclass
 
 from sparray.compiler.index_notation.affine import is_affine
 from sparray.compiler.index_notation.canonical import (
@@ -19,6 +18,7 @@ from sparray.compiler.index_notation.traversal import (
     walk,
 )
 from sparray.errors import UnsupportedError
+from sparray.records import dataclass
 
 __all__ = ["Unified", "unify_statements"]
 

@@ -15,8 +15,9 @@ of the buffers they come from. Operators are names of
 A 16-bit float is loaded, stored, and cast from and to float32; no operator takes one.
 """
 
-from dataclasses import dataclass
 from typing import Any
+
+from sparray.records import dataclass
 
 __all__ = [
     "Allocate",

@@ -9,12 +9,12 @@ Henry et al. 2021, "Compilation of sparse array programming models", section 4.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from sparray.compiler.loop_ir.dtypes import dtype_kind
+from sparray.records import dataclass
 
 __all__ = [
     "BOTTOM",

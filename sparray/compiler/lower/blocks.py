@@ -12,7 +12,6 @@ of blocks after the other), nothing is listed: blocks are scattered as entries a
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import ClassVar
 
 from sparray.compiler.index_notation.nodes import Access, Literal
@@ -33,6 +32,7 @@ from sparray.compiler.lower.output import bound_coordinate, insert, store_value
 from sparray.compiler.lower.scope import Scope
 from sparray.compiler.problem import Problem, TensorSpec
 from sparray.errors import InternalError
+from sparray.records import dataclass
 
 __all__ = ["BlocksOutput", "ScatterBlocksOutput", "clear_blocks", "clears_blocks"]
 

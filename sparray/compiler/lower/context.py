@@ -1,7 +1,7 @@
 """The parts of one function under construction that do not depend on the place."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import ClassVar
 
@@ -20,6 +20,7 @@ from sparray.compiler.lower.scope import Place, Scope
 from sparray.compiler.problem import Problem, TensorSpec
 from sparray.compiler.schedule.assemble import Assembly
 from sparray.formats.level import Level, LevelView
+from sparray.records import dataclass
 
 __all__ = [
     "zero_of",

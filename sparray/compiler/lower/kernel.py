@@ -1,6 +1,6 @@
 """Lower one scheduled statement to the functions of a kernel."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sparray.compiler import names
 from sparray.compiler.absence import Absence, fill_of
@@ -44,6 +44,7 @@ from sparray.compiler.schedule.assemble import Assemble, Assembly
 from sparray.compiler.schedule.vectorize import vectorises_reduction
 from sparray.errors import InternalError
 from sparray.formats.level import Locatable
+from sparray.records import dataclass
 
 __all__ = ["index_order", "lower_kernel"]
 

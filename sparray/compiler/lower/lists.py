@@ -4,11 +4,11 @@ Two kinds have what this module states: `ListBuffers` here, `TableBuffers` besid
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Protocol
 
 from sparray.compiler.loop_ir import nodes as ir
 from sparray.compiler.loop_ir.builder import Builder, literal
+from sparray.records import dataclass
 
 __all__ = ["CollectedBuffers", "ListBuffers"]
 

@@ -1,7 +1,7 @@
 """Lower a loop that several operands walk at once, or one of them among all values."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import reduce
 
 from sparray.compiler.cin.effective import restrict
@@ -14,6 +14,7 @@ from sparray.compiler.lower.galloping import can_gallop, gallop, uneven
 from sparray.compiler.lower.scope import Scope
 from sparray.compiler.lower.walker import Walker, segment_end
 from sparray.compiler.merge_lattice import Lattice
+from sparray.records import dataclass
 
 __all__ = ["Merge"]
 

@@ -8,7 +8,7 @@ chunk leaves nothing out. Merging takes as long whether it counts or writes, as 
 branch of it is foreseen, so this halves the time.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar
 
 from sparray.compiler.cin.effective import effective_value
@@ -29,6 +29,7 @@ from sparray.compiler.lower.scope import Scope
 from sparray.compiler.merge_lattice import lattice
 from sparray.compiler.problem import Problem, TensorSpec
 from sparray.compiler.schedule.assemble import Assembly
+from sparray.records import dataclass
 
 __all__ = ["BoundedOutput", "EntryBound", "entry_bound"]
 

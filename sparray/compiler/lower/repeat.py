@@ -1,7 +1,6 @@
 """Lower the updates by a constant that a reduction makes where operands end."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from sparray.compiler.loop_ir.operators import operator
 from sparray.compiler.lower.context import Context, extent_of
 from sparray.compiler.lower.expression import combine, lower_expression
 from sparray.compiler.lower.scope import Scope
+from sparray.records import dataclass
 
 __all__ = ["Repeat", "repeated_update"]
 

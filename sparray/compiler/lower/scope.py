@@ -1,11 +1,12 @@
 """What lowering knows at one place of the loop nest; immutable, so branches differ."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from sparray.compiler.index_notation.nodes import Access
 from sparray.compiler.loop_ir import nodes as ir
 from sparray.compiler.loop_ir.builder import add
+from sparray.records import dataclass
 
 __all__ = ["Place", "Scope", "Tile"]
 

@@ -11,7 +11,6 @@ architectures", section 4.2.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from sparray.compiler.loop_ir import nodes as ir
 from sparray.compiler.loop_ir.builder import (
@@ -24,6 +23,7 @@ from sparray.compiler.loop_ir.builder import (
     mul,
     sub,
 )
+from sparray.records import dataclass
 
 __all__ = ["SLOTS_PER_SUM", "SLOT_BYTES", "TableBuffers", "home_slot"]
 

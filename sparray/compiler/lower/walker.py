@@ -1,7 +1,5 @@
 """What a loop walks: the positions of a level, or the list of a workspace."""
 
-from dataclasses import dataclass
-
 from sparray.compiler import names
 from sparray.compiler.index_notation.affine import affine
 from sparray.compiler.index_notation.nodes import Access
@@ -12,6 +10,7 @@ from sparray.compiler.lower.access import walked_level
 from sparray.compiler.lower.context import Context
 from sparray.compiler.lower.scope import Place, Scope
 from sparray.compiler.lower.window import LevelRange, WindowWalker, window_walker
+from sparray.records import dataclass
 
 __all__ = ["LevelWalker", "ListWalker", "Walker", "segment_end", "walker"]
 

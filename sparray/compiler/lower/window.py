@@ -1,7 +1,5 @@
 """Walk the part of a level whose coordinates lie in the window of an index."""
 
-from dataclasses import dataclass
-
 from sparray.compiler import names
 from sparray.compiler.index_notation.affine import Affine
 from sparray.compiler.index_notation.nodes import Access
@@ -11,6 +9,7 @@ from sparray.compiler.lower.context import Context, extent_of
 from sparray.compiler.lower.scope import Place, Scope
 from sparray.errors import InternalError
 from sparray.formats.level import Bounds, LevelView, PositionIterable, Searchable
+from sparray.records import dataclass
 
 __all__ = ["LevelRange", "WindowWalker", "window_walker"]
 

@@ -1,11 +1,10 @@
 """The `accumulate` command: combine into the result, without a workspace."""
 
-from dataclasses import dataclass
-
 from sparray.compiler.cin.concretize import foralls
 from sparray.compiler.cin.nodes import Access, Assign, Stmt
 from sparray.compiler.schedule.nest import take_apart
 from sparray.errors import ScheduleError
+from sparray.records import dataclass
 
 __all__ = ["Accumulate"]
 

@@ -1,7 +1,8 @@
 """The `assemble` command: how the result's levels and values come into being."""
 
-from dataclasses import dataclass
 from enum import Enum
+
+from sparray.records import dataclass
 
 __all__ = ["Assemble", "Assembly"]
 

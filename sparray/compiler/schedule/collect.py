@@ -1,10 +1,11 @@
 """The `collect` command: what keeps sums whose coordinates come in no order."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sparray.compiler.cin.nodes import Stmt, Where
 from sparray.compiler.cin.traversal import rebuilt, walk
 from sparray.errors import ScheduleError
+from sparray.records import dataclass
 
 __all__ = ["COLLECTED", "Collect"]
 

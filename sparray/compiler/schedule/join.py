@@ -1,7 +1,7 @@
 """The `join` command: several nests with one outermost loop become one nest."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sparray.compiler.cin.nodes import (
     Access,
@@ -15,6 +15,7 @@ from sparray.compiler.cin.nodes import (
 from sparray.compiler.cin.rename import renamed
 from sparray.compiler.cin.verify import written
 from sparray.errors import ScheduleError
+from sparray.records import dataclass
 
 __all__ = ["Join"]
 

@@ -4,8 +4,6 @@
 outside the workspace, the target's loops inside it, and the producer's loops.
 """
 
-from dataclasses import dataclass
-
 from sparray.compiler.cin.concretize import foralls
 from sparray.compiler.cin.nodes import (
     Access,
@@ -16,6 +14,7 @@ from sparray.compiler.cin.nodes import (
     Where,
     Workspace,
 )
+from sparray.records import dataclass
 
 __all__ = ["Nest", "peel", "take_apart"]
 

@@ -1,12 +1,11 @@
 """The `pack` command: a panel of a dense operand in a contiguous buffer."""
 
-from dataclasses import dataclass
-
 from sparray.compiler.cin.nodes import Access, Assign, Stmt
 from sparray.compiler.index_notation.simplify import accesses
 from sparray.compiler.schedule.annotate import rewrite_assignments
 from sparray.compiler.schedule.panel import Panel
 from sparray.errors import ScheduleError
+from sparray.records import dataclass
 
 __all__ = ["Pack"]
 

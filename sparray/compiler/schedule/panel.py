@@ -1,6 +1,6 @@
 """Hold what loops read of an expression in a dense workspace, made before they run."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sparray.compiler.cin.concretize import foralls
 from sparray.compiler.cin.nodes import (
@@ -22,6 +22,7 @@ from sparray.compiler.index_notation.traversal import (
 from sparray.compiler.names import whole
 from sparray.compiler.schedule.annotate import rewrite_assignments
 from sparray.errors import ScheduleError
+from sparray.records import dataclass
 
 __all__ = ["Panel"]
 

@@ -1,9 +1,10 @@
 """The `parallelize` command: the outermost loop on several threads."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sparray.compiler.cin.nodes import Forall, Stmt, Tiles, Where
 from sparray.errors import ScheduleError
+from sparray.records import dataclass
 
 __all__ = ["Parallelize", "CHUNKS"]
 

@@ -1,12 +1,13 @@
 """The `pos` command: a loop over an operand's positions, not over coordinates."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sparray.compiler.cin.effective import effective_value
 from sparray.compiler.cin.nodes import Forall, Stmt
 from sparray.compiler.index_notation.traversal import accesses
 from sparray.compiler.schedule.annotate import rewrite_loops
 from sparray.errors import ScheduleError
+from sparray.records import dataclass
 
 __all__ = ["Pos"]
 

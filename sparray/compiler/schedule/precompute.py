@@ -1,10 +1,9 @@
 """The `precompute` command: a part of the expression, computed before loops run."""
 
-from dataclasses import dataclass
-
 from sparray.compiler.cin.nodes import Expr, Stmt
 from sparray.compiler.index_notation.printer import print_expression
 from sparray.compiler.schedule.panel import Panel
+from sparray.records import dataclass
 
 __all__ = ["Precompute"]
 

@@ -1,10 +1,11 @@
 """The `prefetch` command: bring gathered rows near before they are used."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sparray.compiler.cin.nodes import Assign, Forall, Stmt
 from sparray.compiler.schedule.annotate import rewrite_loops
 from sparray.errors import ScheduleError
+from sparray.records import dataclass
 
 __all__ = ["Prefetch"]
 

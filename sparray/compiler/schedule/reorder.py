@@ -1,7 +1,6 @@
 """The `reorder` command: loops in another order."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
 
 from sparray.compiler.cin.concretize import foralls
 from sparray.compiler.cin.nodes import Access, Stmt, Where, Workspace
@@ -9,6 +8,7 @@ from sparray.compiler.index_notation.simplify import substitute
 from sparray.compiler.names import wholes
 from sparray.compiler.schedule.nest import Nest, peel, take_apart
 from sparray.errors import ScheduleError
+from sparray.records import dataclass
 
 __all__ = ["Reorder"]
 

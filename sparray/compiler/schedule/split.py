@@ -1,11 +1,10 @@
 """The `split` command: a loop over an index becomes loops over its parts."""
 
-from dataclasses import dataclass
-
 from sparray.compiler.cin.concretize import foralls
 from sparray.compiler.cin.nodes import Forall, Stmt
 from sparray.compiler.schedule.annotate import rewrite_loops
 from sparray.errors import ScheduleError
+from sparray.records import dataclass
 
 __all__ = ["Split"]
 

@@ -1,10 +1,11 @@
 """The `split` command on a loop over positions: blocks of equal stored entries."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sparray.compiler.cin.nodes import Forall, Stmt
 from sparray.compiler.schedule.annotate import rewrite_loops
 from sparray.errors import ScheduleError
+from sparray.records import dataclass
 
 __all__ = ["SplitPositions"]
 

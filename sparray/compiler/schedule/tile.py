@@ -1,7 +1,5 @@
 """The `tile` command: the innermost loop in tiles, accumulated in registers."""
 
-from dataclasses import dataclass
-
 from sparray.compiler.cin.concretize import foralls
 from sparray.compiler.cin.nodes import (
     Access,
@@ -15,6 +13,7 @@ from sparray.compiler.cin.nodes import (
 from sparray.compiler.index_notation.simplify import substitute
 from sparray.compiler.schedule.nest import take_apart
 from sparray.errors import ScheduleError
+from sparray.records import dataclass
 
 __all__ = ["Tile"]
 

@@ -1,11 +1,12 @@
 """The `unroll` command: several iterations side by side, each into a sum of its own."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sparray.compiler.cin.effective import target_access
 from sparray.compiler.cin.nodes import Forall, Stmt
 from sparray.compiler.schedule.annotate import rewrite_loops
 from sparray.errors import ScheduleError
+from sparray.records import dataclass
 
 __all__ = ["Unroll"]
 

@@ -1,11 +1,12 @@
 """The `vectorize` command: a reduction's innermost loop in vector instructions."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sparray.compiler.cin.nodes import Assign, Forall, Stmt
 from sparray.compiler.names import whole
 from sparray.compiler.schedule.annotate import rewrite_loops
 from sparray.errors import ScheduleError
+from sparray.records import dataclass
 
 __all__ = ["Vectorize", "vectorises_reduction"]
 

@@ -1,7 +1,6 @@
 """What the scheduler did not choose: other loop orders and other plans, and why not."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import permutations
 
 from sparray.compiler import names
@@ -17,6 +16,7 @@ from sparray.compiler.scheduler.loop_order import (
 from sparray.compiler.scheduler.options import Option
 from sparray.compiler.scheduler.shape import shape_of, stored_order
 from sparray.compiler.scheduler.steps import Weighed
+from sparray.records import dataclass
 
 __all__ = ["Alternative", "other_options", "other_orders"]
 

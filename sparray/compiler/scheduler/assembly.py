@@ -1,7 +1,6 @@
 """Choose how a result is assembled under a loop order."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from sparray.compiler import names
 from sparray.compiler.identity import cached_by_identity
@@ -31,6 +30,7 @@ from sparray.compiler.scheduler.temporaries import (
 )
 from sparray.formats.format import Format
 from sparray.formats.level_expression import Difference, Quotient
+from sparray.records import dataclass
 
 __all__ = [
     "Choice",

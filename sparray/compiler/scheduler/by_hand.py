@@ -6,7 +6,7 @@ an order where none is given, what holds sums, the way of assembly.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import NoReturn, cast
 
 from sparray.compiler import names
@@ -69,6 +69,7 @@ from sparray.compiler.scheduler.statistics import Statistics
 from sparray.compiler.scheduler.tiling import tile_sizes
 from sparray.compiler.scheduler.user_names import UserNames
 from sparray.errors import ExpressionError, InternalError, ScheduleError
+from sparray.records import dataclass
 
 __all__ = ["ByHand"]
 

@@ -1,7 +1,6 @@
 """Judge loop orders: which of them need no temporary, and what they cost."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from sparray.compiler import names
 from sparray.compiler.absence import fill_of
@@ -48,6 +47,7 @@ from sparray.compiler.scheduler.shape import (
 )
 from sparray.compiler.scheduler.statistics import Statistics
 from sparray.compiler.scheduler.tiling import can_tile
+from sparray.records import dataclass
 
 __all__ = [
     "Candidate",

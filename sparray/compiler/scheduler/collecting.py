@@ -7,7 +7,6 @@ and each product pays for its hash.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from math import ceil
 
 from sparray.compiler.lower.parallel import CHUNKS_PER_THREAD, WORK_PER_THREAD
@@ -15,6 +14,7 @@ from sparray.compiler.lower.tables import SLOT_BYTES, SLOTS_PER_SUM
 from sparray.compiler.lower.workspaces import LISTED_BYTES
 from sparray.compiler.scheduler.cost_model import COSTS
 from sparray.formats.format import Format
+from sparray.records import dataclass
 
 __all__ = ["Collected", "collecting_costs", "is_collected", "table_bytes"]
 

@@ -1,7 +1,6 @@
 """In which order the factors of a product of many are multiplied, two at a time."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from math import expm1, inf, prod
 
 from sparray.compiler.index_notation.affine import is_affine
@@ -9,6 +8,7 @@ from sparray.compiler.index_notation.nodes import Access, Apply, Expr, Reduce
 from sparray.compiler.loop_ir.dtypes import dtype_kind
 from sparray.compiler.problem import Problem
 from sparray.compiler.scheduler.statistics import Statistics
+from sparray.records import dataclass
 
 __all__ = ["contraction_factors", "contraction_path", "occupied"]
 

@@ -4,7 +4,6 @@ The constants stand in `costs.json`; see `sparray.compiler.scheduler.costs`.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import log2, prod
 
 from sparray.compiler import names
@@ -28,6 +27,7 @@ from sparray.compiler.scheduler.overlaps import overlap_below
 from sparray.compiler.scheduler.statistics import Statistics
 from sparray.errors import InternalError
 from sparray.formats.level import Locatable, Searchable
+from sparray.records import dataclass
 
 __all__ = [
     "COSTS",

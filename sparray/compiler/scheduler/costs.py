@@ -10,12 +10,12 @@ import json
 import math
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from sparray.errors import SettingError
+from sparray.records import dataclass
 
 __all__ = ["BUILT_IN_COSTS", "Costs", "load_costs", "read_costs"]
 

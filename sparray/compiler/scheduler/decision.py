@@ -1,7 +1,7 @@
 """Turn a loop order into a schedule: pick commands, give reasons."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from sparray.compiler import names
@@ -70,6 +70,7 @@ from sparray.compiler.scheduler.tiling import (
 )
 from sparray.errors import UnsupportedError
 from sparray.formats.level import Locatable
+from sparray.records import dataclass
 
 __all__ = [
     "Command",

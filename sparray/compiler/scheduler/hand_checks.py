@@ -1,7 +1,6 @@
 """What a command of a user's schedule demands of loops, formats and expression."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from sparray.compiler import names
 from sparray.compiler.cin.nodes import Forall, Stmt
@@ -22,6 +21,7 @@ from sparray.compiler.scheduler.shape import Shape, late_indices, parallel_index
 from sparray.compiler.scheduler.tiling import can_tile
 from sparray.compiler.scheduler.user_names import UserNames
 from sparray.formats.level import Locatable
+from sparray.records import dataclass
 
 __all__ = ["HandChecks"]
 

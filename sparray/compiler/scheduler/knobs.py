@@ -1,7 +1,7 @@
 """What may vary in a kernel beside its loop order: tiles, sums, prefetches, threads."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sparray.compiler import names
 from sparray.compiler.problem import Problem
@@ -27,6 +27,7 @@ from sparray.compiler.scheduler.tiling import (
     can_reduce_in_vectors,
     can_tile,
 )
+from sparray.records import dataclass
 
 __all__ = [
     "Knobs",

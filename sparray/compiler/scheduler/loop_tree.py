@@ -7,7 +7,7 @@ outside, and scalars and tiles stay in registers.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from math import prod
 
 import numpy as np
@@ -40,6 +40,7 @@ from sparray.compiler.scheduler.collecting import table_bytes
 from sparray.compiler.scheduler.cost_model import loop_length
 from sparray.compiler.scheduler.decision import Decision
 from sparray.errors import InternalError
+from sparray.records import dataclass
 
 __all__ = ["Loop", "WorkspaceSize", "loop_tree", "workspace_sizes"]
 

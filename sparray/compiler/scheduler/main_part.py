@@ -5,7 +5,7 @@ coordinates, or of one piece that is cut.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sparray.compiler import names
 from sparray.compiler.index_notation.nodes import Access
@@ -29,6 +29,7 @@ from sparray.compiler.scheduler.temporaries import (
 from sparray.formats.format import Format
 from sparray.formats.named import named_format
 from sparray.formats.slices import joined_format
+from sparray.records import dataclass
 
 __all__ = ["MainPart", "main_part"]
 

@@ -1,7 +1,7 @@
 """Enumerate the ways to compute a problem by one kernel and conversions around it."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import permutations
 from math import prod
 
@@ -36,6 +36,7 @@ from sparray.formats.compressed import Compressed
 from sparray.formats.dense import Dense
 from sparray.formats.format import Format
 from sparray.formats.level import Locatable
+from sparray.records import dataclass
 
 __all__ = ["Judge", "Option", "options", "result_entries", "result_products"]
 

@@ -6,7 +6,6 @@ and writes every element once, which pays where each is read often enough.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 
 import numpy as np
@@ -20,6 +19,7 @@ from sparray.compiler.scheduler.assembly import walked_at
 from sparray.compiler.scheduler.cost_model import COSTS, estimate_loops
 from sparray.compiler.scheduler.shape import Shape
 from sparray.compiler.scheduler.statistics import Statistics
+from sparray.records import dataclass
 
 __all__ = ["Packing", "is_near", "packing"]
 

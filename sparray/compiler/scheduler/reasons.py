@@ -1,7 +1,6 @@
 """Why a schedule is what it is, in words."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from sparray.compiler.cin.nodes import Stmt
 from sparray.compiler.index_notation.simplify import accesses
@@ -10,6 +9,7 @@ from sparray.compiler.problem import Problem
 from sparray.compiler.scheduler.assembly import walked_at
 from sparray.compiler.scheduler.loop_order import constraints
 from sparray.compiler.scheduler.shape import Shape, stored_order
+from sparray.records import dataclass
 
 __all__ = [
     "Reason",

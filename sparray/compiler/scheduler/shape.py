@@ -1,7 +1,6 @@
 """The parts of a problem that decisions look at, and what loop orders mean to them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from sparray.compiler import names
 from sparray.compiler.cin.concretize import merged_value, split_reductions
@@ -20,6 +19,7 @@ from sparray.compiler.scheduler.assembly import (
 )
 from sparray.formats.allotted import Allottable
 from sparray.formats.level import Preparable
+from sparray.records import dataclass
 
 __all__ = [
     "Shape",

@@ -2,13 +2,14 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from sparray.compiler import names
 from sparray.compiler.index_notation.nodes import Access
 from sparray.compiler.index_notation.simplify import accesses, free_indices
 from sparray.compiler.problem import Problem, TensorSpec
 from sparray.formats.format import Format
+from sparray.records import dataclass
 
 __all__ = ["Statistics", "assumed_sizes", "assumed_statistics", "bucket"]
 

@@ -1,7 +1,5 @@
 """The steps of a plan: kernels, and what stands between them."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from sparray.compiler.lower.gather import GatherSpec
@@ -9,6 +7,7 @@ from sparray.compiler.lower.sort import SortSpec
 from sparray.compiler.problem import Problem, TensorSpec
 from sparray.compiler.scheduler.decision import Decision, Reason
 from sparray.compiler.scheduler.options import Option
+from sparray.records import dataclass
 
 __all__ = [
     "CutStep",

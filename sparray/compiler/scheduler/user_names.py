@@ -1,7 +1,7 @@
 """A user's names for what the compiler renamed: of schedules, and of messages."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sparray.compiler import names
@@ -32,6 +32,7 @@ from sparray.compiler.schedule.precompute import Precompute
 from sparray.compiler.schedule.reorder import Reorder
 from sparray.compiler.schedule.split import Split
 from sparray.errors import ExpressionError
+from sparray.records import dataclass
 
 if TYPE_CHECKING:
     from sparray.compiler.scheduler.decision import Command, Decision

@@ -1,13 +1,13 @@
 """Every way to compute a problem by one kernel: options, each in all its settings."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from sparray.compiler.problem import Problem
 from sparray.compiler.scheduler.candidates import candidates
 from sparray.compiler.scheduler.knobs import Knobs, knob_settings
 from sparray.compiler.scheduler.options import Option, options
 from sparray.compiler.scheduler.statistics import Statistics
+from sparray.records import dataclass
 
 __all__ = ["Way", "kernel_ways"]
 

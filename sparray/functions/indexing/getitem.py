@@ -1,6 +1,5 @@
 """``A[...]``: the elements that an index selects, as an array of their own."""
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -24,6 +23,7 @@ from sparray.functions.indexing.walk import (
     taken_entries,
 )
 from sparray.functions.indexing.windows import compiled_window
+from sparray.records import dataclass
 from sparray.sparse_array import SparseArray
 
 __all__ = ["getitem", "selected"]

@@ -3,7 +3,6 @@
 import math
 import operator
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
 
@@ -14,6 +13,7 @@ from sparray.errors import CoordinateError, WouldDensifyError
 from sparray.formats.coordinates import combine_duplicates, sort_order
 from sparray.functions.indexing.groups import Group, MaskGroup, Points
 from sparray.functions.indexing.selectors import Among, Every, Pick, Selector, Window
+from sparray.records import dataclass
 from sparray.sparse_array import SparseArray
 
 __all__ = ["Axis", "Selection", "checked_point", "checked_points", "select", "window"]

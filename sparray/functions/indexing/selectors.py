@@ -1,12 +1,13 @@
 """Selectors: which coordinates of one dimension are taken, and what they become."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from sparray.records import dataclass
 
 __all__ = ["Among", "Every", "Matched", "Pick", "Selector", "Window"]
 

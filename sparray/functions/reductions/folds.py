@@ -1,7 +1,6 @@
 """Reductions by an operator: products, extremes, truths, and sums by segments."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from sparray.functions.reductions.by_kernel import (
     by_kernel,
 )
 from sparray.functions.reductions.segments import Segments, segments
+from sparray.records import dataclass
 from sparray.sparse_array import SparseArray
 
 __all__ = ["FOLDS", "Fold", "fold", "loop_dtype", "reduced_axes"]

@@ -4,7 +4,6 @@ Not a number is what neither counts nor has a value; a fill value of NaN is none
 Of integers and bools they are the reductions themselves.
 """
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,7 @@ from sparray.functions.reductions.moments import in_floats, mean, squares, var
 from sparray.functions.reductions.positions import argmax, argmin
 from sparray.functions.reductions.segments import Segments, segments
 from sparray.functions.reductions.totals import max, min, prod, sum
+from sparray.records import dataclass
 
 __all__ = [
     "nanargmax",

@@ -1,6 +1,5 @@
 """Keep n of every m elements, the same ones in g columns at a time."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import torch
@@ -10,6 +9,7 @@ from sparray.errors import ScoreError, ShapeError
 from sparray.formats.combinations import combinations
 from sparray.formats.format import Format
 from sparray.formats.named import named_format
+from sparray.records import dataclass
 from sparray.torch.sparsifiers.grouping import group_columns
 from sparray.torch.sparsifiers.nm import check_n_of_m
 from sparray.torch.sparsifiers.sparsifier import Needs, Sparsifier

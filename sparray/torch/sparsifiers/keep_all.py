@@ -1,11 +1,11 @@
 """Keep every element."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import torch
 from torch import Tensor
 
+from sparray.records import dataclass
 from sparray.torch.sparsifiers.sparsifier import Needs, Sparsifier
 
 __all__ = ["KeepAll"]

@@ -1,10 +1,10 @@
 """Keep what is not 0."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from torch import Tensor
 
+from sparray.records import dataclass
 from sparray.torch.sparsifiers.sparsifier import Needs, Sparsifier
 
 __all__ = ["KeepNonzero"]

@@ -1,12 +1,12 @@
 """Keep n of every m elements."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from torch import Tensor
 
 from sparray.errors import ScoreError
 from sparray.formats.format import Format
+from sparray.records import dataclass
 from sparray.torch.sparsifiers.blocks import in_blocks, out_of_blocks
 from sparray.torch.sparsifiers.selection import largest
 from sparray.torch.sparsifiers.sparsifier import Needs, Sparsifier
@@ -72,4 +72,4 @@ class NM(Sparsifier):
         """Return the format made for it, if blocks are along the last dimension."""
         if self.dim in (-1, ndim - 1):
             return f"nm({self.n}, {self.m})"
-        return super(NM, self).default_format(ndim)
+        return super().default_format(ndim)

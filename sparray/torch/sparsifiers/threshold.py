@@ -1,11 +1,11 @@
 """Keep what is as large as a number."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from torch import Tensor
 
 from sparray.errors import ScoreError
+from sparray.records import dataclass
 from sparray.torch.sparsifiers.sparsifier import Needs, Sparsifier
 
 __all__ = ["Threshold"]

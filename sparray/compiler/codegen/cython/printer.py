@@ -5,7 +5,7 @@ of each parallel loop, and an entry point that Python calls with addresses.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sparray.compiler.codegen.cython.expressions import expression, index_of
 from sparray.compiler.codegen.cython.names import checked_name, comment_line
@@ -17,6 +17,7 @@ from sparray.compiler.codegen.cython.types import (
 )
 from sparray.compiler.loop_ir import nodes as ir
 from sparray.compiler.loop_ir.traversal import free_names, walk
+from sparray.records import dataclass
 
 __all__ = ["PrintedModule", "print_functions"]
 

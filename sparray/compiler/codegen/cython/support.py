@@ -6,7 +6,7 @@ one name that is valid in C and in Cython alike.
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from sparray.compiler.codegen.cython.types import (
     c_type,
@@ -14,6 +14,7 @@ from sparray.compiler.codegen.cython.types import (
     vector_name,
 )
 from sparray.errors import UnsupportedError
+from sparray.records import dataclass
 
 __all__ = ["Helper", "Support"]
 

@@ -1,8 +1,7 @@
 """How each dtype, pointer and vector is called in generated code."""
 
-from dataclasses import dataclass
-
 from sparray.errors import UnsupportedError
+from sparray.records import dataclass
 
 __all__ = [
     "CType",

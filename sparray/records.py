@@ -1,0 +1,180 @@
+"""Frozen dataclasses with slots that are made in a third of the time.
+
+The first call of a process makes some 200 of these classes. `dataclasses.dataclass`
+compiles six functions for each of them, one by one, 0.6 to 0.9 ms in Python 3.11, which
+was half of what that call took; here three are compiled, at once, and the others are
+the same for all. What these classes do does not differ (the tests compare
+them), and a type checker reads ``dataclass`` itself.
+"""
+
+import dataclasses
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import MISSING, Field, FrozenInstanceError
+from typing import TYPE_CHECKING, Any, NoReturn
+
+__all__ = ["dataclass"]
+
+_FUNCTIONS = """
+def __init__({parameters}):
+    {body}
+def __eq__(self, other):
+    if other.__class__ is self.__class__:
+        return {ours} == {theirs}
+    return NotImplemented
+def __hash__(self):
+    return hash({hashed})
+"""
+
+if TYPE_CHECKING:
+    from dataclasses import dataclass
+else:
+
+    def dataclass(cls: type | None = None, /, **options: bool) -> Any:
+        """Decorate a class as `dataclasses.dataclass` does, with its options."""
+
+        def decorate(cls: type) -> type:
+            if options != {"frozen": True, "slots": True}:
+                return dataclasses.dataclass(cls, **options)
+            return _made(cls)
+
+        return decorate if cls is None else decorate(cls)
+
+
+def _made(cls: type) -> type:
+    with _thawed(cls.__mro__[1:]):
+        # Fields, in their order, with those of bases; no functions.
+        cls = dataclasses.dataclass(init=False, repr=False, eq=False)(cls)
+    cls.__dataclass_params__.frozen = True  # type: ignore[attr-defined]
+    own = dict(vars(cls))
+    fields = [f for f in vars(cls)["__dataclass_fields__"].values() if _is_field(f)]
+    made = _with_slots(cls, own, [f.name for f in fields])
+    setters = {f.name: getattr(made, f.name).__set__ for f in fields}
+    functions = {
+        "__repr__": _representer([f.name for f in fields if f.repr]),
+        "__setattr__": _refuse_assignment,
+        "__delattr__": _refuse_deletion,
+        "__getstate__": _state_getter([f.name for f in fields]),
+        "__setstate__": _state_setter(list(setters.values())),
+    }
+    functions |= _compiled(fields, setters, hasattr(made, "__post_init__"))
+    if own.get("__hash__") is not None:
+        # It is None where there is an `__eq__` and no `__hash__`.
+        del functions["__hash__"]
+    for name, function in functions.items():
+        if name not in own or name in ("__init__", "__hash__"):
+            function.__qualname__ = f"{made.__qualname__}.{name}"
+            setattr(made, name, function)
+    return made
+
+
+@contextmanager
+def _thawed(bases: Iterable[type]) -> Iterator[None]:
+    """Let bases pass for ones that are not frozen: what is frozen here is made here."""
+    frozen = []
+    for base in bases:
+        parameters = vars(base).get("__dataclass_params__")
+        if parameters is not None and parameters.frozen:
+            frozen.append(parameters)
+            parameters.frozen = False
+    try:
+        yield
+    finally:
+        for parameters in frozen:
+            parameters.frozen = True
+
+
+def _is_field(field: "Field[Any]") -> bool:
+    # Others are ClassVar and InitVar, which none of these classes initialises.
+    return field._field_type is dataclasses._FIELD  # type: ignore[attr-defined]
+
+
+def _with_slots(cls: type, own: dict[str, Any], names: list[str]) -> type:
+    """Return the class with a slot for each field that no base has one for."""
+    inherited = {
+        slot for base in cls.__mro__[1:] for slot in getattr(base, "__slots__", ())
+    }
+    content = {
+        name: value
+        for name, value in own.items()
+        if name not in names and name not in ("__dict__", "__weakref__")
+    }
+    content["__slots__"] = tuple(name for name in names if name not in inherited)
+    made = type(cls)(cls.__name__, cls.__bases__, content)
+    made.__qualname__ = cls.__qualname__
+    return made
+
+
+def _compiled(
+    fields: "list[Field[Any]]", setters: dict[str, Any], then: bool
+) -> dict[str, Callable[..., Any]]:
+    """Compile the functions that a class has of its own, all of them at once.
+
+    ``__init__`` assigns to slots, past what refuses assignments.
+    """
+    known: dict[str, Any] = {"_MISSING": MISSING}
+    positional: list[str] = []
+    named: list[str] = []
+    lines = []
+    for f in fields:
+        name, value = f.name, f.name
+        known[f"_set_{name}"] = setters[name]
+        parameter = name
+        if f.default is not MISSING:
+            known[f"_default_{name}"] = f.default
+            parameter = f"{name}=_default_{name}"
+        elif f.default_factory is not MISSING:
+            known[f"_make_{name}"] = f.default_factory
+            parameter = f"{name}=_MISSING"
+            value = f"_make_{name}() if {name} is _MISSING else {name}"
+        (named if f.kw_only else positional).append(parameter)
+        lines.append(f"_set_{name}(self, {value})")
+    if named:
+        named.insert(0, "*")
+    if then:
+        lines.append("self.__post_init__()")
+    body = "\n    ".join(lines or ["pass"])
+    compared = [f.name for f in fields if f.compare]
+    hashed = [f.name for f in fields if (f.compare if f.hash is None else f.hash)]
+    text = _FUNCTIONS.format(
+        parameters=", ".join(["self", *positional, *named]),
+        body=body,
+        ours=_tuple("self", compared),
+        theirs=_tuple("other", compared),
+        hashed=_tuple("self", hashed),
+    )
+    exec(text, known)
+    known["__init__"].__annotations__ = {f.name: f.type for f in fields}
+    return {name: known[name] for name in ("__init__", "__eq__", "__hash__")}
+
+
+def _tuple(owner: str, names: list[str]) -> str:
+    return "(" + "".join(f"{owner}.{name}, " for name in names) + ")"
+
+
+def _representer(names: list[str]) -> Callable[[Any], str]:
+    def represent(self: Any) -> str:
+        shown = ", ".join(f"{name}={getattr(self, name)!r}" for name in names)
+        return f"{self.__class__.__qualname__}({shown})"
+
+    return represent
+
+
+def _refuse_assignment(self: Any, name: str, value: Any) -> NoReturn:
+    raise FrozenInstanceError(f"cannot assign to field {name!r}")
+
+
+def _refuse_deletion(self: Any, name: str) -> NoReturn:
+    raise FrozenInstanceError(f"cannot delete field {name!r}")
+
+
+def _state_getter(names: list[str]) -> Callable[[Any], list[Any]]:
+    return lambda self: [getattr(self, name) for name in names]
+
+
+def _state_setter(setters: list[Any]) -> Callable[[Any, list[Any]], None]:
+    def restore(self: Any, state: list[Any]) -> None:
+        for assign, value in zip(setters, state, strict=True):
+            assign(self, value)
+
+    return restore
