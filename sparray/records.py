@@ -127,8 +127,13 @@ def _compiled(
             known[f"_make_{name}"] = f.default_factory
             parameter = f"{name}=_MISSING"
             value = f"_make_{name}() if {name} is _MISSING else {name}"
-        (named if f.kw_only else positional).append(parameter)
-        lines.append(f"_set_{name}(self, {value})")
+        if f.init:
+            (named if f.kw_only else positional).append(parameter)
+            lines.append(f"_set_{name}(self, {value})")
+        elif f.default_factory is not MISSING:
+            lines.append(f"_set_{name}(self, _make_{name}())")
+        elif f.default is not MISSING:
+            lines.append(f"_set_{name}(self, _default_{name})")
     if named:
         named.insert(0, "*")
     if then:
@@ -144,7 +149,7 @@ def _compiled(
         hashed=_tuple("self", hashed),
     )
     exec(text, known)
-    known["__init__"].__annotations__ = {f.name: f.type for f in fields}
+    known["__init__"].__annotations__ = {f.name: f.type for f in fields if f.init}
     return {name: known[name] for name in ("__init__", "__eq__", "__hash__")}
 
 

@@ -42,6 +42,18 @@ def classes(dataclass):
         hidden: int = field(default=3, repr=False)
 
     @dataclass(frozen=True, slots=True)
+    class Later:
+        """Fields that no argument is for."""
+
+        x: int
+        twice: int = field(init=False)
+        listed: list[int] = field(init=False, default_factory=list)
+        fixed: int = field(init=False, default=7)
+
+        def __post_init__(self):
+            object.__setattr__(self, "twice", 2 * self.x)
+
+    @dataclass(frozen=True, slots=True)
     class Own:
         """Functions of its own."""
 
@@ -56,7 +68,13 @@ def classes(dataclass):
         def __repr__(self):
             return "own"
 
-    return {"Empty": Empty, "Base": Base, "Derived": Derived, "Own": Own}
+    return {
+        "Empty": Empty,
+        "Base": Base,
+        "Derived": Derived,
+        "Later": Later,
+        "Own": Own,
+    }
 
 
 CLASSES = {name: classes(make) for name, make in MAKERS.items()}
@@ -68,6 +86,7 @@ CALLS = [
     ("Base", (), {"b": (4,), "a": 0}),
     ("Derived", (1,), {}),
     ("Derived", (1, (2,), ["x"]), {"seen": {"y": 1}, "hidden": 4}),
+    ("Later", (3,), {}),
     ("Own", (0.5,), {}),
 ]
 WRONG = [
@@ -77,6 +96,7 @@ WRONG = [
     ("Base", (1, (), False), {}),
     ("Base", (1,), {"c": 2}),
     ("Base", (1,), {"a": 2}),
+    ("Later", (1, 2), {}),
 ]
 
 

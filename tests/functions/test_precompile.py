@@ -5,6 +5,7 @@ import pytest
 
 import sparray as sp
 from sparray._kernels import runtime
+from sparray.formats import Compressed, Format, Singleton
 from sparray.functions import precompile as module
 
 X = np.arange(5.0)
@@ -59,9 +60,11 @@ def test_all_kernels_of_a_plan_are_compiled(loaded):
 
 
 def test_kernels_that_sort_are_compiled_too(loaded):
-    n = 10**9
-    few = sp.from_coords(np.ones((2, 1), int), [1.0], (n, n), "dcsr")
-    (made,) = sp.precompile([("ij,jk->ik", [few, few])])
+    levels = [Compressed(unique=False, ordered=False), Singleton(ordered=False)]
+    listed = sp.from_coords(
+        [[3, 1], [0, 2]], [1.0, 2.0], (4, 4), Format(levels, (0, 1))
+    )
+    (made,) = sp.precompile([("y[i] = max(j, A[i,j])", {"A": listed})])
     assert made.n_compiled > len(made.schedules)
 
 

@@ -39,8 +39,8 @@ def test_a_masked_product_is_computed_where_the_mask_is(made):
     fused = sp.fuse(lambda u, v, m: (u @ v) * m)
     result = fused(U, V, MASK)
     np.testing.assert_allclose(result.todense(), (U @ V) * MASK.todense())
-    # A factor in another order, and the result: nothing of N * N elements.
-    assert max(made) == 2 * N and made[-1] == MASK.nnz
+    # At most a factor in another order, and the result: nothing of N * N elements.
+    assert max(made) <= 2 * N and made[-1] == MASK.nnz
     assert fused.index_notation(U, V, MASK) == (
         "out[i,j] = sum(i0, u[i,i0] * v[i0,j]) * m[i,j]"
     )
