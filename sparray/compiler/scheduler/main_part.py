@@ -13,10 +13,8 @@ from sparray.compiler.problem import Problem, TensorSpec
 from sparray.compiler.scheduler.candidates import best_candidate
 from sparray.compiler.scheduler.conversions import is_direct
 from sparray.compiler.scheduler.decision import Reason
-from sparray.compiler.scheduler.planner import (
-    Planner,
-    convert,
-)
+from sparray.compiler.scheduler.draft import Planner
+from sparray.compiler.scheduler.planner import convert
 from sparray.compiler.scheduler.steps import (
     CutStep,
     PackStep,
