@@ -6,11 +6,11 @@ their graphs by its fake kernel and its gradient, `torch.func.vmap` by its rule.
 Otherwise autograd's own function does, which a call costs less.
 """
 
+import secrets
 import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -115,9 +115,9 @@ class Result:
     dtype: torch.dtype
 
 
-# The patterns of a call keep it; who has its number has a tensor of the pattern.
+# The patterns of a call keep it; who has its number has a tensor of the pattern. Numbers
+# are drawn: graphs are kept on disk, where another process would find its own number.
 _calls: "weakref.WeakValueDictionary[int, Call]" = weakref.WeakValueDictionary()
-_numbers = count()
 # As many as there are expressions.
 _of_dense: dict[Any, Call] = {}
 
@@ -129,7 +129,7 @@ def _call(
     masks: frozenset[int],
 ) -> Call:
     def make() -> Call:
-        made = Call(expression, patterns, format, masks, next(_numbers))
+        made = Call(expression, patterns, format, masks, secrets.randbits(62))
         _calls[made.number] = made
         return made
 
