@@ -115,8 +115,9 @@ class Result:
     dtype: torch.dtype
 
 
-# The patterns of a call keep it; who has its number has a tensor of the pattern. Numbers
-# are drawn: graphs are kept on disk, where another process would find its own number.
+# The patterns of a call keep it; who has its number has a tensor of the pattern.
+# Numbers are drawn: torch keeps graphs on disk, and another process must not take one
+# with its own number for its own pattern.
 _calls: "weakref.WeakValueDictionary[int, Call]" = weakref.WeakValueDictionary()
 # As many as there are expressions.
 _of_dense: dict[Any, Call] = {}
