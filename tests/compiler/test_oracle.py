@@ -209,12 +209,12 @@ def test_compiled_kernels_agree_with_dense_numpy_in_slices():
 
 @pytest.mark.slow
 def test_compiled_kernels_agree_with_dense_numpy_many():
-    assert compiled(range(1000, 1080)).count(None) > 64
+    assert compiled(range(1000, 1050)).count(None) > 38
 
 
 @pytest.mark.slow
 def test_compiled_kernels_agree_in_every_dtype_many():
-    assert compiled(range(1420, 1500), every_dtype=True).count(None) > 50
+    assert compiled(range(1420, 1460), every_dtype=True).count(None) > 25
 
 
 @pytest.mark.slow

@@ -14,7 +14,7 @@ def test_windows_agree_with_dense_numpy(seed):
 
 
 @pytest.mark.slow
-@settings(max_examples=300)
+@settings(max_examples=200)
 @given(seed=st.integers(0, 2**63 - 1))
 def test_windows_agree_with_dense_numpy_many(seed):
     refusal(window_question(seed), check_stages)
