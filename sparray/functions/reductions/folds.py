@@ -293,7 +293,7 @@ def by_segments(operator: Fold, parts: Segments | ByKernel, fill: Any) -> Any:
             widened(parts.values),
             widened(np.asarray(fill, parts.values.dtype)),
         )
-        elements = _by_ufunc(operator, parts, values)
+        elements = parts.combined(operator.ufunc, values)
     elements, empty = _with_fill(operator, parts, elements, wide)
     return parts.result(elements.astype(values_dtype(parts), copy=False), empty)
 
@@ -314,14 +314,6 @@ def _nothing(operator: Fold, dtype: np.dtype[Any]) -> Any:
         return np.inf if operator.name == "min" else -np.inf
     limits = np.iinfo(dtype)
     return limits.max if operator.name == "min" else limits.min
-
-
-def _by_ufunc(operator: Fold, parts: Segments, values: Elements) -> Elements:
-    if len(values) == 0:
-        # `reduceat` does not take an empty array.
-        return values
-    made: Elements = operator.ufunc.reduceat(values, parts.starts, dtype=values.dtype)
-    return made
 
 
 def _with_fill(

@@ -219,14 +219,7 @@ def in_floats(x: Any, dtype: npt.DTypeLike | None) -> tuple[SparseArray, np.dtyp
 def _sums(parts: Parts) -> Elements:
     if isinstance(parts, ByKernel):
         return parts.fold("sum", parts.array.values, 0)
-    return _segment_sums(parts, widened(parts.values))
-
-
-def _segment_sums(parts: Segments, values: Elements) -> Elements:
-    if len(values) == 0:
-        return values
-    sums: Elements = np.add.reduceat(values, parts.starts)
-    return sums
+    return parts.combined(np.add, widened(parts.values))
 
 
 def _missing(parts: Parts, fill: Any) -> Elements:
@@ -269,7 +262,7 @@ def _variances(parts: Parts, fill: Any, correction: float) -> tuple[Elements, An
 def _square_sums(parts: Parts, means: Elements) -> Elements:
     """Return the sum of the squares of what entries differ by from their mean."""
     if not isinstance(parts, ByKernel):
-        return _segment_sums(parts, squares(parts.values - parts.each(means)))
+        return parts.combined(np.add, squares(parts.values - parts.each(means)))
     kept = parts.kept
     if len(kept) > 1 or parts.array.dtype.kind == "c":
         raise UnsupportedError("expected real numbers, and one mean for each of a row")

@@ -356,7 +356,7 @@ class _Numbers:
         counts_fill = parts.n_terms > 0 and not np.isnan(fill)
         n_terms = float(parts.n_terms)
         missing = n_terms - parts.counts if counts_fill else np.zeros(len(parts.starts))
-        stored = _sums(parts, is_number.astype(np.float64))
+        stored = parts.combined(np.add, is_number.astype(np.float64))
         filler = fill if counts_fill else values.dtype.type(0)
         return cls(
             parts, values, is_number, filler, counts_fill, missing, stored + missing
@@ -368,7 +368,8 @@ class _Numbers:
         with np.errstate(all="ignore"):
             # No elements add nothing, not even those of an infinite fill value.
             rest = np.where(self.missing > 0, self.fill * self.missing, 0)
-            made: Elements = (_sums(self.parts, self.values) + rest) / self.counts
+            stored = self.parts.combined(np.add, self.values)
+            made: Elements = (stored + rest) / self.counts
         return made
 
     def variances(self, correction: float) -> Elements:
@@ -376,19 +377,12 @@ class _Numbers:
         means = self.means
         with np.errstate(all="ignore"):
             apart = squares(self.values - self.parts.each(means))
-            stored = _sums(self.parts, np.where(self.is_number, apart, 0))
+            stored = self.parts.combined(np.add, np.where(self.is_number, apart, 0))
             beside = squares(np.asarray(self.fill) - means) * self.missing
             rest = np.where(self.missing > 0, beside, 0)
             degrees = self.counts - correction
             made: Elements = (stored + rest) / np.where(degrees > 0, degrees, np.nan)
         return made
-
-
-def _sums(parts: Segments, values: Elements) -> Elements:
-    if len(values) == 0:
-        return values
-    made: Elements = np.add.reduceat(values, parts.starts)
-    return made
 
 
 def _spread(
@@ -426,9 +420,7 @@ def _extreme(x: Any, axis: Axis, keepdims: bool, ufunc: np.ufunc) -> Any:
             f"{name}: expected at least one element along axis {axis} of shape "
             f"{array.shape}, got none"
         )
-    values = parts.values
-    if len(values):
-        values = ufunc.reduceat(values, parts.starts)
+    values = parts.combined(ufunc, parts.values)
     filled = parts.counts < parts.n_terms
     values = np.where(filled, ufunc(values, array.fill_value), values)
     return parts.result(values.astype(array.dtype, copy=False), array.fill_value)

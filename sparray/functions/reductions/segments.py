@@ -68,6 +68,14 @@ class Segments:
         """Return an element of each segment for each of its entries."""
         return np.repeat(elements, self.counts)
 
+    def combined(self, ufunc: np.ufunc, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return the values of each segment's entries, combined in their dtype."""
+        if len(values) == 0:
+            # `reduceat` does not take an empty array.
+            return values
+        made: npt.NDArray[Any] = ufunc.reduceat(values, self.starts, dtype=values.dtype)
+        return made
+
     def result(self, elements: npt.NDArray[Any], fill: Any) -> Any:
         """Return the reduced array.
 
