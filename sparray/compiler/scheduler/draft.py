@@ -20,7 +20,7 @@ from sparray.compiler.scheduler.statistics import Statistics
 from sparray.compiler.scheduler.steps import Step, Weighed
 from sparray.formats.format import Format
 
-__all__ = ["Compute", "Planner", "part_of", "used_operands"]
+__all__ = ["Compute", "Planner", "bind", "part_of", "used_operands"]
 
 
 @dataclass(slots=True)
@@ -77,6 +77,13 @@ class Planner:
 
 Compute = Callable[[Planner, Problem, str], None]
 """Appends the cheapest steps that compute a problem under a name."""
+
+
+def bind(planner: Planner, part: Problem, name: str, compute: Compute) -> None:
+    """Append the steps of a part, whose result is an operand of that name."""
+    array = planner.fresh()
+    compute(planner, part, array)
+    planner.bindings[name] = array
 
 
 def part_of(

@@ -22,7 +22,13 @@ from sparray.compiler.scheduler.contraction import (
     occupied,
 )
 from sparray.compiler.scheduler.decision import Reason
-from sparray.compiler.scheduler.draft import Compute, Planner, part_of, used_operands
+from sparray.compiler.scheduler.draft import (
+    Compute,
+    Planner,
+    bind,
+    part_of,
+    used_operands,
+)
 from sparray.compiler.scheduler.options import result_entries
 from sparray.compiler.scheduler.output_format import infer_format
 from sparray.errors import UnsupportedError
@@ -78,9 +84,7 @@ def _multiply(
         part = _pair_part(problem, value, indices)
         # No operand has such a name, no workspace, and no variable.
         made = Access(f"pair{len(order) + 1}", indices)
-        array = planner.fresh()
-        compute(planner, part, array)
-        planner.bindings[made.tensor] = array
+        bind(planner, part, made.tensor, compute)
         order.append(f"{made.tensor} = {pair[0].tensor} * {pair[1].tensor}")
         _note_entries(planner, part, made)
         operands = (*problem.operands, (made.tensor, part.output))

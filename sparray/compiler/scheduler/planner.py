@@ -18,7 +18,6 @@ from sparray.compiler.scheduler.ways import Way, kernel_ways
 from sparray.errors import InternalError, UnsupportedError
 
 __all__ = [
-    "bind",
     "compute",
     "compute_alone",
     "convert",
@@ -198,10 +197,3 @@ def convert(
     planner.steps.extend(inner.steps)
     planner.reasons.extend(inner.reasons)
     planner.weighed.extend(inner.weighed)
-
-
-def bind(planner: Planner, part: Problem, name: str) -> None:
-    """Append the steps of a part, whose result is an operand of that name."""
-    array = planner.fresh()
-    compute(planner, part, array)
-    planner.bindings[name] = array

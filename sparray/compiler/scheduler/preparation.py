@@ -19,13 +19,13 @@ from sparray.compiler.index_notation.simplify import (
 from sparray.compiler.problem import Problem, TensorSpec
 from sparray.compiler.scheduler.conversions import is_direct
 from sparray.compiler.scheduler.decision import Reason
-from sparray.compiler.scheduler.draft import Planner, part_of, used_operands
+from sparray.compiler.scheduler.draft import Planner, bind, part_of, used_operands
 from sparray.compiler.scheduler.factor import factor_invariants
 from sparray.compiler.scheduler.gathering import gather_operands
 from sparray.compiler.scheduler.nested import inner_reduction, replace_expression
 from sparray.compiler.scheduler.options import result_entries
 from sparray.compiler.scheduler.output_format import infer_format
-from sparray.compiler.scheduler.planner import bind, converted
+from sparray.compiler.scheduler.planner import compute, converted
 from sparray.compiler.scheduler.statistics import Statistics
 from sparray.compiler.scheduler.steps import (
     PackStep,
@@ -180,7 +180,7 @@ def _compute_nested(planner: Planner) -> None:
         planner.reasons.append(
             Reason(f"compute {name} first", "it is a sum inside another one")
         )
-        bind(planner, part, name)
+        bind(planner, part, name, compute)
         entries = round(result_entries(part, planner.statistics))
         positions = {**planner.statistics.positions, name: [entries] * format.ndim}
         planner.statistics = replace(planner.statistics, positions=positions)

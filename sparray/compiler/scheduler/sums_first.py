@@ -16,7 +16,13 @@ from sparray.compiler.index_notation.simplify import (
 from sparray.compiler.index_notation.traversal import marks
 from sparray.compiler.problem import Problem
 from sparray.compiler.scheduler.decision import Reason
-from sparray.compiler.scheduler.draft import Compute, Planner, part_of, used_operands
+from sparray.compiler.scheduler.draft import (
+    Compute,
+    Planner,
+    bind,
+    part_of,
+    used_operands,
+)
 from sparray.compiler.scheduler.options import result_entries
 from sparray.compiler.scheduler.temporaries import temporary_format
 from sparray.errors import UnsupportedError
@@ -67,9 +73,7 @@ def sums_first(
             dense = named_format("dense", len(indices))
             part = part_of(problem, item.reduce, indices, dense)
         name = item.workspace.tensor
-        array = planner.fresh()
-        compute(planner, part, array)
-        planner.bindings[name] = array
+        bind(planner, part, name, compute)
         specs[name] = part.output
         terms[item.workspace] = Access(name, part.assignment.target.indices)
         entries = round(result_entries(part, planner.statistics))
