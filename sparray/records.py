@@ -62,7 +62,7 @@ def _made(cls: type) -> type:
         # It is None where there is an `__eq__` and no `__hash__`.
         del functions["__hash__"]
     for name, function in functions.items():
-        if name not in own or name in ("__init__", "__hash__"):
+        if name not in own or name == "__hash__":
             function.__qualname__ = f"{made.__qualname__}.{name}"
             setattr(made, name, function)
     return made
