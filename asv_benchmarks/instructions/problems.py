@@ -34,13 +34,12 @@ def _spmm(columns: int) -> Callable[[], Any]:
     return _einsum("ij,jk->ik", _matrix(), dense(_SIZE, columns))
 
 
-def _converted(subscripts: str, source: str, target: str) -> Callable[[], Any]:
-    array = uniform_csr(4_000, _PER_ROW, "float64").to_format(source)
-    return _einsum(subscripts, array, format=target)
+def _converted(format: str) -> Callable[[], Any]:
+    return _einsum("ij->ij", uniform_csr(4_000, _PER_ROW, "float64"), format=format)
 
 
-def _product(format: str) -> Callable[[], Any]:
-    array = sp.array(_matrix().todense(), format=format)
+def _blocks() -> Callable[[], Any]:
+    array = sp.array(_matrix().todense(), format="bcsr(4, 4)")
     return _einsum("ij,jk->ik", array, dense(_SIZE, 64))
 
 
@@ -129,7 +128,7 @@ PROBLEMS: dict[str, Problem] = {
     "SpMM, 64 columns": lambda: _spmm(64),
     "SpMM, 250 columns": lambda: _spmm(250),
     "dense times sparse": lambda: _einsum("ij,jk->ik", dense(64, _SIZE), _matrix()),
-    "BCSR product": lambda: _product("bcsr(4, 4)"),
+    "BCSR product": _blocks,
     "n:m product": _n_to_m,
     "grouped n:m product": _grouped,
     "SpGEMM": lambda: _einsum("ik,kj->ij", _matrix(), _matrix(seed=1), format="csr"),
@@ -143,7 +142,7 @@ PROBLEMS: dict[str, Problem] = {
     "MTTKRP": _mttkrp,
     "TTM": _ttm,
     "coordinates to CSR": _from_coordinates,
-    "CSR to CSC": lambda: _converted("ij->ij", "csr", "csc"),
-    "CSR to BCSR": lambda: _converted("ij->ij", "csr", "bcsr(4, 4)"),
+    "CSR to CSC": lambda: _converted("csc"),
+    "CSR to BCSR": lambda: _converted("bcsr(4, 4)"),
     "dense to CSR": _from_dense,
 }
