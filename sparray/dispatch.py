@@ -20,6 +20,7 @@ from sparray.evaluation.stored import (
     Stored,
     count_class,
     dense_operand,
+    rows_aligned,
 )
 from sparray.formats.format import Format
 from sparray.formats.level import Locatable, PositionIterable
@@ -211,7 +212,9 @@ def given_key(operand: Given) -> Hashable:
         # C order, Fortran order and alignment: all that decides how it is read.
         size, last = count_class(operand.size), operand.shape[-1:]
         narrow = last < _NARROW
-        return operand.dtype, operand.ndim, operand.flags.num & 0x103, size, narrow
+        flags = operand.flags.num & 0x103
+        aligned = not narrow and rows_aligned(operand)
+        return operand.dtype, operand.ndim, flags, size, narrow, aligned
     if isinstance(operand, np.ndarray):
         return given_key(operand.view(np.ndarray))
     return operand._key

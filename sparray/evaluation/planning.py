@@ -32,7 +32,13 @@ from sparray.errors import (
 from sparray.evaluation.entry_counts import overlap_factors, position_counts
 from sparray.evaluation.expression import Expression
 from sparray.evaluation.product_repeats import product_repeats
-from sparray.evaluation.stored import Operand, count_class, dense_operand, index_dtype
+from sparray.evaluation.stored import (
+    Operand,
+    count_class,
+    dense_operand,
+    index_dtype,
+    rows_aligned,
+)
 from sparray.formats.format import Format
 from sparray.formats.repetition import distinct_coordinates
 from sparray.formats.unevenness import unevenness
@@ -122,7 +128,8 @@ def tuning_key(
                 counts.append(max(operand.shape, default=0))
         levels = () if isinstance(operand, np.ndarray) else operand._levels
         uneven = unevenness(levels, counts[0])
-        classes.append((*map(count_class, counts), uneven))
+        aligned = isinstance(operand, np.ndarray) and rows_aligned(operand)
+        classes.append((*map(count_class, counts), uneven, aligned))
     return problem.describe(), str(classes)
 
 
@@ -172,7 +179,12 @@ def operands_problem(
         for name, n in expression.operands
         if (estimate := _distinct(given[n])) is not None
     }
-    return problem, replace(known, distinct=distinct)
+    aligned = frozenset(
+        name
+        for name, n in expression.operands
+        if isinstance(operand := operands[n], np.ndarray) and rows_aligned(operand)
+    )
+    return problem, replace(known, distinct=distinct, aligned=aligned)
 
 
 def _distinct(operand: Operand) -> int | None:

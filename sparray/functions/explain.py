@@ -26,7 +26,7 @@ from sparray.evaluation.expression import (
 from sparray.evaluation.planning import operands_plan
 from sparray.evaluation.programs import is_program
 from sparray.evaluation.readings import read_operands
-from sparray.evaluation.stored import Operand, dense_operand
+from sparray.evaluation.stored import dense_operand
 from sparray.formats.format import Format
 from sparray.formats.named import as_format
 from sparray.functions.einsum import as_operand, with_mask
@@ -156,22 +156,19 @@ def explain_expression(
     source: bool,
 ) -> Explanation:
     """Say how an expression would be computed; see `explain`."""
-    stored = [
-        dense_operand(operand) if isinstance(operand, np.ndarray) else operand
-        for operand in read_operands(expression, operands)
-    ]
-    joinings, final, compiled = planned_road(expression, stored, format)
+    given = read_operands(expression, operands)
+    joinings, final, compiled = planned_road(expression, given, format)
     build = partial(_sections, expression, format, joinings, final, compiled)
     kernels = [kernel for kernel in compiled.kernels if kernel is not None]
     return Explanation(build, kernels, source=source)
 
 
-Final = tuple[Expression, Sequence[Operand]]
+Final = tuple[Expression, Sequence[Given]]
 Joinings = list[tuple[JoinedRunner, dict[str, int]]]
 
 
 def planned_road(
-    expression: Expression, operands: Sequence[Operand], format: Format | None
+    expression: Expression, operands: Sequence[Given], format: Format | None
 ) -> tuple[Joinings, Final, CompiledPlan]:
     """Return the way of a call: index joinings, what they lead to, and its plan.
 
@@ -182,8 +179,12 @@ def planned_road(
         runner = joined_runner(expression, operands, format, False)
         while runner is not None:
             expression.extents(operands)
-            given = {name: operands[n] for name, n in expression.operands}
-            made, places = runner.joining.operands(given)
+            given = [
+                dense_operand(operand) if isinstance(operand, np.ndarray) else operand
+                for operand in operands
+            ]
+            named = {name: given[n] for name, n in expression.operands}
+            made, places = runner.joining.operands(named)
             counts = {index: table.shape[1] for index, table in places.items()}
             joinings.append((runner, counts))
             expression, operands = runner.joining.expression, made

@@ -4,8 +4,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 from sparray._kernels.kernel_source import KernelSource
 from sparray._kernels.progress import Progress
 from sparray._kernels.runtime import has_kernel, load_kernel
@@ -15,7 +13,6 @@ from sparray.compiler.lower.sort import SortSpec
 from sparray.compiler.pipeline import CompiledPlan, KernelSpec
 from sparray.errors import ExpressionError
 from sparray.evaluation.programs import check_shapes, group_runners, is_program
-from sparray.evaluation.stored import dense_operand
 from sparray.formats.format import Format
 from sparray.functions.compile import plan_kernel, plan_program_kernel
 from sparray.functions.compile_program import group_kernels
@@ -195,8 +192,4 @@ def _operands_plan(
 ) -> CompiledPlan:
     options = {name: named.pop(name) for name in _OPTIONS if name in named}
     parsed, given, wanted = stated(expression, operands, named, **options)
-    stored = [
-        dense_operand(operand) if isinstance(operand, np.ndarray) else operand
-        for operand in given
-    ]
-    return planned_road(parsed, stored, wanted)[-1]
+    return planned_road(parsed, given, wanted)[-1]

@@ -46,6 +46,8 @@ class Statistics:
     merging : str
         How repeated coordinates are to meet: ``"sort"``, ``"hash"``, or what the
         estimates prefer.
+    aligned : frozenset of str
+        Dense operands each of whose rows begins where a cache line does.
     """
 
     extents: Mapping[str, int]
@@ -57,6 +59,7 @@ class Statistics:
     known: bool = True
     distinct: Mapping[str, int] = field(default_factory=dict)
     merging: str = ""
+    aligned: frozenset[str] = frozenset()
 
     def extent(self, index: str) -> float:
         """Return the number of values of an index, or of a part of one."""

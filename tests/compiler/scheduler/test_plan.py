@@ -14,6 +14,7 @@ from sparray.compiler.scheduler import candidates as scheduler_candidates
 from sparray.compiler.scheduler.candidates import best_candidate, candidates
 from sparray.compiler.scheduler.steps import KernelStep, PackStep, SortStep
 from sparray.compiler.scheduler.temporaries import can_assemble, reordered, slotted_leaf
+from sparray.dispatch import given_key
 from sparray.evaluation.expression import assignment_expression, einsum_expression
 from sparray.evaluation.planning import operands_plan, operands_problem
 from sparray.formats import Format, as_format, named_format
@@ -124,6 +125,28 @@ def weights(rows, columns, stored):
     return sp.array((kept * 1.0).astype("float32"), format="csr")
 
 
+def rows_at(rows, columns, place):
+    """A matrix whose rows begin at a place, in bytes, of a cache line."""
+    memory = np.ones(rows * columns + 32, "float32")
+    start = (place - memory.ctypes.data) % 64 // 4
+    return memory[start : start + rows * columns].reshape(rows, columns)
+
+
+@pytest.mark.parametrize(
+    ("columns", "n", "packs"),
+    [(512, 64, False), (3072, 256, True)],
+    ids=["near", "far"],
+)
+def test_rows_that_begin_at_cache_lines_are_packed_where_they_are_far(
+    columns, n, packs
+):
+    a, b = weights(512, columns, 0.2), rows_at(columns, n, 0)
+    (schedule,) = schedules("ij,jk->ik", a, b)
+    assert (".pack(B, i)" in schedule) == packs
+    # A plan for rows that begin there is not taken for others.
+    assert given_key(b) != given_key(rows_at(columns, n, 4))
+
+
 @pytest.mark.parametrize(
     ("rows", "columns", "stored", "n", "packs"),
     [
@@ -137,7 +160,7 @@ def weights(rows, columns, stored):
     ids=["far", "near", "narrow", "one column", "read too seldom", "panel too large"],
 )
 def test_a_panel_is_packed_where_that_pays(rows, columns, stored, n, packs):
-    b = np.ones((columns, n), "float32")
+    b = rows_at(columns, n, 16)
     (schedule,) = schedules("ij,jk->ik", weights(rows, columns, stored), b)
     assert (".pack(B, i)" in schedule) == packs
     if packs:
@@ -153,6 +176,17 @@ def test_sums_side_by_side_are_as_many_as_rows_have_use_for(per_row, sums):
     assert schedules("ij,j->i", entries(per_row=per_row), VECTOR) == [
         f"reorder(i j){sums}.parallelize(i).assemble(insert)"
     ]
+
+
+@pytest.mark.parametrize(
+    ("per_row", "columns", "side_by_side"),
+    [(4, 8, False), (20, 8, True), (4, 64, True)],
+    ids=["few narrow rows", "many", "wide ones"],
+)
+def test_few_rows_of_one_vector_are_added_to_one_sum(per_row, columns, side_by_side):
+    x = np.ones((N, columns))
+    (schedule,) = schedules("ij,jk->ik", entries(per_row=per_row), x)
+    assert (".unroll(k, 4)" in schedule) == side_by_side
 
 
 @pytest.mark.parametrize(("columns", "far"), [(32, False), (2000, True)])
