@@ -81,6 +81,20 @@ class Builder:
         """Append statements to the innermost open block."""
         self._blocks[-1].extend(statements)
 
+    @property
+    def depth(self) -> int:
+        """How many blocks are open."""
+        return len(self._blocks)
+
+    @contextmanager
+    def capture(self) -> Iterator[list[ir.Stmt]]:
+        """Give what is emitted meanwhile, which is not appended to any block."""
+        self._blocks.append([])
+        try:
+            yield self._blocks[-1]
+        finally:
+            self._blocks.pop()
+
     def comment(self, text: str) -> None:
         """Append a line for the reader of the generated code."""
         self.emit(ir.Comment(text))

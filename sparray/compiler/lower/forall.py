@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
-from functools import reduce
+from functools import partial, reduce
 
 from sparray.compiler.cin.concretize import foralls
 from sparray.compiler.cin.effective import (
@@ -28,6 +28,7 @@ from sparray.compiler.lower.positions import lower_pos
 from sparray.compiler.lower.prefetch import lower_prefetch
 from sparray.compiler.lower.repeat import repeated_update
 from sparray.compiler.lower.scope import Scope
+from sparray.compiler.lower.side_by_side import lower_side_by_side
 from sparray.compiler.lower.statement import lower_statement
 from sparray.compiler.lower.sums import use_sums
 from sparray.compiler.lower.walker import Walker, segment_end, walker
@@ -143,8 +144,16 @@ def lower_range(
     if statement.fused:
         _lower_fused(statement, begin, end, scope, ctx)
         return
-    with ctx.builder.loop(statement.index, begin, end) as v:
+
+    def lower(v: ir.Expr) -> None:
         lower_body(statement.index, statement.body, v, scope, ctx)
+
+    if statement.unroll > 1:
+        begin, end = lower_side_by_side(
+            statement, statement.index, begin, end, lower, ctx
+        )
+    with ctx.builder.loop(statement.index, begin, end) as v:
+        lower(v)
 
 
 def length_of(statement: Forall) -> ir.Expr:
@@ -207,6 +216,9 @@ def lower_positions(
                     here = add(p, literal(number))
                     _lower_position(statement, w, here, scope, ctx)
             begin = rest
+        elif statement.unroll > 1:
+            lower = partial(_lower_position, statement, w, scope=scope, ctx=ctx)
+            begin, end = lower_side_by_side(statement, w.hint, begin, end, lower, ctx)
         with b.loop(w.hint, begin, end) as p:
             _lower_position(statement, w, p, scope, ctx)
         return

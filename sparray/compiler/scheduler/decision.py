@@ -41,6 +41,7 @@ from sparray.compiler.scheduler.cost_model import (
 from sparray.compiler.scheduler.knobs import (
     Knobs,
     packing_of,
+    sums_side_by_side,
     usual_workspace,
     walks_one,
     workspace_kinds,
@@ -332,6 +333,12 @@ def _sum_inside(
         if knobs.vector:
             apply(
                 Vectorize(inner), f"the sum over {inner} runs along contiguous memory"
+            )
+        if knobs.sums > 1 and sums_side_by_side(order, shape, problem):
+            apply(
+                Unroll(order[-2], knobs.sums),
+                f"sums of {knobs.sums} {order[-2]} run side by side: what they share "
+                "is loaded once, and none waits for another",
             )
     elif knobs.sums > 1 and walks_one(inner, shape, problem):
         apply(

@@ -38,6 +38,7 @@ __all__ = [
     "knob_factor",
     "knob_settings",
     "packing_of",
+    "sums_side_by_side",
     "usual_workspace",
     "walks_one",
     "workspace_kinds",
@@ -158,6 +159,16 @@ def walks_one(index: str, shape: Shape, problem: Problem) -> bool:
         return False
     spec = problem.specs[walked[0].tensor]
     return all(level.unique for level in spec.format.levels)
+
+
+def sums_side_by_side(order: Sequence[str], shape: Shape, problem: Problem) -> bool:
+    """Tell whether the loop around the innermost sum visits one operand's entries.
+
+    Then sums of several of them are independent, and may share what they load.
+    """
+    if len(order) < 2 or order[-1] not in shape.reduced or order[-2] in shape.reduced:
+        return False
+    return walks_one(order[-2], shape, problem)
 
 
 def knob_settings(
@@ -284,6 +295,8 @@ def _loop_settings(
         inner, order, shape.merged, problem
     ):
         yield Knobs(vector=False)
+        if sums_side_by_side(order, shape, problem):
+            yield Knobs(sums=1)
     elif walks_one(inner, shape, problem):
         yield from (Knobs(sums=sums) for sums in (1, 2, 8))
 
