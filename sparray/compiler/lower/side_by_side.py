@@ -8,11 +8,13 @@ share is loaded once for all of them, and no sum waits for another.
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from sparray.compiler.cin.effective import target_access
+from sparray.compiler.cin.effective import effective_value, target_access
 from sparray.compiler.cin.nodes import Forall
+from sparray.compiler.index_notation.simplify import accesses
 from sparray.compiler.loop_ir import nodes as ir
 from sparray.compiler.loop_ir.builder import add, literal, mul, sub
 from sparray.compiler.loop_ir.traversal import free_names, walk
+from sparray.compiler.lower.access import is_walked
 from sparray.compiler.lower.body import lower_body
 from sparray.compiler.lower.context import Context
 from sparray.compiler.lower.narrowing import narrowed
@@ -116,6 +118,10 @@ def _iteration(
 
         def hold(loop: Forall, scope: Scope) -> bool:
             if held or b.depth != depth or not loop.vector:
+                return False
+            # All sums run over the same coordinates.
+            read = accesses(effective_value(loop.body))
+            if any(is_walked(access, loop.index, scope, ctx) for access in read):
                 return False
             name = target_access(loop.body).tensor
             held.append((loop, scope, ctx.scalars[name], len(emitted)))

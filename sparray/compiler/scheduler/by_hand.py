@@ -474,6 +474,7 @@ class _Making:
                 sums = int(written.arguments[1])
                 if sums > _MOST_SUMS:
                     self.fail(f"unroll: expected at most {_MOST_SUMS} sums", written)
+                self._demand(self._checks(candidate).unroll(index), written)
                 self._apply(Unroll(index, sums), None)
             else:
                 self._demand(self._checks(candidate).vectorize(index), written)

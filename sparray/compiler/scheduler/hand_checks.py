@@ -10,7 +10,7 @@ from sparray.compiler.loop_ir.operators import operator
 from sparray.compiler.lower.merge_path import splits_rows
 from sparray.compiler.problem import Problem
 from sparray.compiler.schedule.assemble import Assembly
-from sparray.compiler.scheduler.assembly import Choice
+from sparray.compiler.scheduler.assembly import Choice, walked_at
 from sparray.compiler.scheduler.knobs import workspace_kinds
 from sparray.compiler.scheduler.position_checks import (
     check_pos,
@@ -134,6 +134,19 @@ class HandChecks:
         """Check that terms may be added in another order."""
         if index in self.shape.reduced and set(self.shape.ops) != {"add"}:
             return "a sum, whose terms may be added in another order"
+        return None
+
+    def unroll(self, index: str) -> str | None:
+        """Check that sums of several iterations would visit the same coordinates."""
+        if index in self.shape.reduced:
+            return None
+        inner = self.order[-1]
+        if walked_at(self.shape.merged, inner, self.problem)[0]:
+            return (
+                "a loop that reduces, or one around a sum over every coordinate, got "
+                f"{self.names.index(index)} around entries along "
+                f"{self.names.index(inner)}"
+            )
         return None
 
     def parallelize(self, index: str, by: Sequence[str], statement: Stmt) -> str | None:

@@ -91,5 +91,11 @@ def test_a_loop_without_such_a_sum_is_refused():
     _, stored = mask()
     x = np.ones(12)
     for schedule in ("unroll(i, 4)", "reorder(i j).unroll(i, 4)"):
-        with pytest.raises(ScheduleError, match="around a sum in vectors"):
+        with pytest.raises(ScheduleError, match="expected a loop.* around a sum"):
             sp.compute("y[i] = M[i,j] * x[j]", M=stored, x=x, schedule=schedule)
+
+
+def test_sums_over_different_entries_do_not_run_side_by_side():
+    _, stored = mask()
+    with pytest.raises(ScheduleError, match="got i around entries along j"):
+        sp.compute("y[i] = M[i,j]", M=stored, schedule="vectorize(j).unroll(i, 4)")
