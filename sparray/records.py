@@ -2,19 +2,21 @@
 
 The first call of a process makes some 200 of these classes. `dataclasses.dataclass`
 compiles six functions for each of them, one by one, 0.6 to 0.9 ms in Python 3.11, which
-was half of what that call took; here three are compiled, at once, and the others are
-the same for all. What these classes do does not differ (the tests compare
-them), and a type checker reads ``dataclass`` itself.
+was half of what that call took; here three are compiled, at once, when the first of
+them is called, and the others are the same for all. What these classes do does not
+differ (the tests compare them), and a type checker reads ``dataclass`` itself.
 """
 
 import dataclasses
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import MISSING, Field, FrozenInstanceError
+from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
 __all__ = ["dataclass"]
 
+_OF_EACH_CLASS = "__init__", "__eq__", "__hash__"
 _FUNCTIONS = """
 def __init__({parameters}):
     {body}
@@ -57,15 +59,62 @@ def _made(cls: type) -> type:
         "__getstate__": _state_getter([f.name for f in fields]),
         "__setstate__": _state_setter(list(setters.values())),
     }
-    functions |= _compiled(fields, setters, hasattr(made, "__post_init__"))
+    then = hasattr(made, "__post_init__")
+    build = partial(_build, made, frozenset(own), fields, setters, then)
+    functions |= {name: _on_first_use(name, build) for name in _OF_EACH_CLASS}
+    made.__signature__ = _Signature(build)  # type: ignore[attr-defined]
     if own.get("__hash__") is not None:
         # It is None where there is an `__eq__` and no `__hash__`.
         del functions["__hash__"]
+    _add(made, own, functions)
+    return made
+
+
+def _add(made: type, own: Container[str], functions: Mapping[str, Any]) -> None:
+    """Give a class functions, but none that it has ``own`` ones of."""
     for name, function in functions.items():
         if name not in own or name == "__hash__":
             function.__qualname__ = f"{made.__qualname__}.{name}"
             setattr(made, name, function)
-    return made
+
+
+def _build(
+    made: type,
+    own: frozenset[str],
+    fields: "list[Field[Any]]",
+    setters: dict[str, Any],
+    then: bool,
+) -> dict[str, Any]:
+    """Put what is compiled in place of what waits for the first use."""
+    functions = _compiled(fields, setters, then)
+    if getattr(vars(made).get("__hash__"), "waits", False) is False:
+        del functions["__hash__"]
+    _add(made, own, functions)
+    return functions
+
+
+def _on_first_use(name: str, build: Callable[[], dict[str, Any]]) -> Callable[..., Any]:
+    """Return what stands for a function of a class until it is called."""
+
+    def wait(self: Any, *args: Any, **named: Any) -> Any:
+        return build()[name](self, *args, **named)
+
+    wait.waits = True  # type: ignore[attr-defined]
+    return wait
+
+
+class _Signature:
+    """The signature of a class, which has to be compiled for it."""
+
+    def __init__(self, build: Callable[[], Any]) -> None:
+        self._build = build
+
+    def __get__(self, instance: Any, owner: type) -> Any:
+        from inspect import Signature, signature
+
+        self._build()
+        found = signature(owner.__init__)  # type: ignore[misc]
+        return Signature([*found.parameters.values()][1:])
 
 
 @contextmanager
@@ -150,7 +199,7 @@ def _compiled(
     )
     exec(text, known)
     known["__init__"].__annotations__ = {f.name: f.type for f in fields if f.init}
-    return {name: known[name] for name in ("__init__", "__eq__", "__hash__")}
+    return {name: known[name] for name in _OF_EACH_CLASS}
 
 
 def _tuple(owner: str, names: list[str]) -> str:

@@ -91,7 +91,7 @@ def test_a_loop_without_such_a_sum_is_refused():
     _, stored = mask()
     x = np.ones(12)
     for schedule in ("unroll(i, 4)", "reorder(i j).unroll(i, 4)"):
-        with pytest.raises(ScheduleError, match="expected a loop.* around a sum"):
+        with pytest.raises(ScheduleError, match=r"expected a loop.* around a sum"):
             sp.compute("y[i] = M[i,j] * x[j]", M=stored, x=x, schedule=schedule)
 
 
