@@ -8,6 +8,8 @@ checkers read `__init__.pyi`; a test compares the two.
 from importlib import import_module
 from typing import Any
 
+from sparray.collection import collection_paused
+
 __version__ = "0.1.0"
 __array_api_version__ = "2025.12"
 
@@ -102,7 +104,8 @@ def __getattr__(name: str) -> Any:
         return _info()
     if name not in _MODULES:
         raise _missing(name)
-    module = import_module(_MODULES[name])
+    with collection_paused():
+        module = import_module(_MODULES[name])
     found = globals()[name] = getattr(module, name)
     return found
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from sparray.collection import collection_paused
 from sparray.evaluation.expression import Expression, einsum_expression
 from sparray.evaluation.stored import (
     IndexWidthError,
@@ -256,6 +257,18 @@ def _prepare(
     prune: bool,
     index_dtype: str | None,
     merging: str = "",
+) -> _Call:
+    with collection_paused():
+        return _prepared(expression, operands, format, prune, index_dtype, merging)
+
+
+def _prepared(
+    expression: Expression,
+    operands: Sequence[Given],
+    format: Format | None,
+    prune: bool,
+    index_dtype: str | None,
+    merging: str,
 ) -> _Call:
     # Imported when there is something to plan: `import sparray` is to be quick.
     from sparray.evaluation.planning import operands_plan

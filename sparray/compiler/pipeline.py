@@ -7,20 +7,16 @@ import hashlib
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
-from sparray.compiler.cin.printer import print_statement
-from sparray.compiler.cin.verify import verify as verify_cin
-from sparray.compiler.index_notation.printer import print_assignment
 from sparray.compiler.index_notation.verify import verify as verify_assignment
+from sparray.compiler.kernel_facts.gather_spec import GatherSpec
+from sparray.compiler.kernel_facts.index_order import (
+    index_order,
+)
+from sparray.compiler.kernel_facts.sort_spec import SortSpec
 from sparray.compiler.loop_ir import nodes as ir
-from sparray.compiler.loop_ir.printer import print_function
-from sparray.compiler.loop_ir.verify import verify as verify_function
-from sparray.compiler.lower.gather import GatherSpec
-from sparray.compiler.lower.kernel import index_order, lower_kernel
-from sparray.compiler.lower.sort import SortSpec
-from sparray.compiler.passes.drop_unused import drop_unused
 from sparray.compiler.problem import Problem
-from sparray.compiler.scheduler.by_hand import ByHand
 from sparray.compiler.scheduler.decision import Decision
 from sparray.compiler.scheduler.plan import plan
 from sparray.compiler.scheduler.statistics import Statistics, assumed_statistics
@@ -32,6 +28,9 @@ from sparray.compiler.scheduler.steps import (
 )
 from sparray.compiler.scheduler.ways import Way
 from sparray.records import dataclass
+
+if TYPE_CHECKING:
+    from sparray.compiler.scheduler.by_hand import ByHand
 
 __all__ = ["CompiledPlan", "KernelSpec", "compile_problem"]
 
@@ -66,6 +65,12 @@ class KernelSpec:
     @cached_property
     def functions(self) -> tuple[ir.Function, ...]:
         """The kernel's functions in loop IR, verified."""
+        # Not needed where the kernel is found in the cache.
+        from sparray.compiler.cin.verify import verify as verify_cin
+        from sparray.compiler.loop_ir.verify import verify as verify_function
+        from sparray.compiler.lower.kernel import lower_kernel
+        from sparray.compiler.passes.drop_unused import drop_unused
+
         decision = self.decision
         for stage in decision.stages:
             verify_cin(stage)
@@ -82,6 +87,9 @@ class KernelSpec:
     @property
     def header(self) -> tuple[str, ...]:
         """Lines that say what the generated module came from."""
+        from sparray.compiler.cin.printer import print_statement
+        from sparray.compiler.index_notation.printer import print_assignment
+
         decision = self.decision
         return (
             print_assignment(decision.problem.assignment),
@@ -93,6 +101,8 @@ class KernelSpec:
     @property
     def loops(self) -> str:
         """The functions as text."""
+        from sparray.compiler.loop_ir.printer import print_function
+
         return "\n\n".join(map(print_function, self.functions))
 
     @property
@@ -127,7 +137,7 @@ def compile_problem(
     problem: Problem,
     vector_bytes: int,
     statistics: Statistics | None = None,
-    way: Way | ByHand | None = None,
+    way: "Way | ByHand | None" = None,
 ) -> CompiledPlan:
     """Verify and schedule a problem.
 

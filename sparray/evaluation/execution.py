@@ -18,15 +18,21 @@ from sparray._kernels.runtime import (
 from sparray._kernels.together import compiler_threads, run_together
 from sparray.compiler import names
 from sparray.compiler.cin.nodes import Forall
-from sparray.compiler.lower.append import (
+from sparray.compiler.kernel_facts.appending import (
     append_groups,
     keeps_fibres_apart,
     keeps_leaf,
     located_prefix,
 )
-from sparray.compiler.lower.blocks import clears_blocks
-from sparray.compiler.lower.one_pass import entry_bound
-from sparray.compiler.lower.parallel import chunks_of
+from sparray.compiler.kernel_facts.block_results import (
+    clears_blocks,
+)
+from sparray.compiler.kernel_facts.chunks import (
+    chunks_of,
+)
+from sparray.compiler.kernel_facts.entry_bound import (
+    entry_bound,
+)
 from sparray.compiler.pipeline import CompiledPlan, KernelSpec
 from sparray.compiler.schedule.assemble import Assembly
 from sparray.compiler.scheduler.kept_entries import keeps_entries

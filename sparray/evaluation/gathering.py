@@ -8,8 +8,8 @@ import numpy.typing as npt
 
 from sparray._kernels.memory import empty
 from sparray.compiler import names
+from sparray.compiler.kernel_facts.gather_spec import REHASH, GatherSpec
 from sparray.compiler.loop_ir.dtypes import numpy_dtype
-from sparray.compiler.lower.gather import REHASH, GatherSpec
 from sparray.compiler.scheduler.steps import GatherStep
 from sparray.evaluation.list_kernels import ListKernel
 from sparray.evaluation.stored import Operand, Stored

@@ -10,7 +10,7 @@ from sparray._kernels.address import address
 from sparray._kernels.kernel_source import KernelSource
 from sparray._kernels.runtime import LoadedKernel, load_kernel
 from sparray._kernels.threads import num_threads
-from sparray.compiler.lower.list_kernel import ListSpec
+from sparray.compiler.kernel_facts.list_spec import ListSpec
 from sparray.errors import KernelMemoryError
 
 __all__ = ["ListKernel"]

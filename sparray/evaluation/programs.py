@@ -39,7 +39,6 @@ __all__ = [
     "describe_operands",
     "evaluate_program",
     "group_runners",
-    "is_program",
     "output_formats",
     "parsed_program",
     "shared_levels",
@@ -51,20 +50,6 @@ _SMALL = 2**20
 
 
 _USUAL = ProgramOptions()
-
-
-def is_program(text: str) -> bool:
-    """Tell whether a text has more than one statement."""
-    if not isinstance(text, str) or (";" not in text and "\n" not in text):
-        return False
-    return _has_statements(text)
-
-
-@lru_cache(maxsize=1024)
-def _has_statements(text: str) -> bool:
-    from sparray.compiler.index_notation.program_text import split_statements
-
-    return ";" in text or len(split_statements(text)) > 1
 
 
 def parsed_program(text: str, outputs: Sequence[str] | None = None) -> "Program":

@@ -12,7 +12,7 @@ from sparray._kernels.runtime import (
     num_threads,
 )
 from sparray.compiler import names
-from sparray.compiler.lower.sort import MOST_DIGIT_BITS, SortSpec
+from sparray.compiler.kernel_facts.sort_spec import MOST_DIGIT_BITS, SortSpec
 from sparray.compiler.problem import TensorSpec
 from sparray.compiler.scheduler.steps import SortStep
 from sparray.evaluation.list_kernels import ListKernel

@@ -11,7 +11,8 @@ from sparray.dispatch import forget_plans, joined_runner
 from sparray.errors import SettingError, UnsupportedError
 from sparray.evaluation.expression import Expression
 from sparray.evaluation.planning import tuning_key
-from sparray.evaluation.programs import check_shapes, group_runners, is_program
+from sparray.evaluation.program_texts import is_program
+from sparray.evaluation.programs import check_shapes, group_runners
 from sparray.evaluation.readings import Given
 from sparray.formats.format import Format
 from sparray.functions.contest import Contest

@@ -22,7 +22,8 @@ from sparray.evaluation.execution import PlanRunner
 from sparray.evaluation.expression import Expression, assignment_expression, mask_kind
 from sparray.evaluation.joining import Joining, join_indices
 from sparray.evaluation.planning import operand_specs, stated_assignment
-from sparray.evaluation.programs import is_program, parsed_program
+from sparray.evaluation.program_texts import is_program
+from sparray.evaluation.programs import parsed_program
 from sparray.evaluation.readings import Given, mask_operand, read_operands
 from sparray.evaluation.stored import IndexWidthError, Stored, dense_operand
 from sparray.formats.coordinates import as_dtype

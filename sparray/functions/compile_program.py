@@ -7,8 +7,8 @@ import numpy as np
 
 from sparray.compiler.index_notation.program import Program
 from sparray.compiler.index_notation.traversal import accesses
-from sparray.compiler.lower.gather import GatherSpec
-from sparray.compiler.lower.sort import SortSpec
+from sparray.compiler.kernel_facts.gather_spec import GatherSpec
+from sparray.compiler.kernel_facts.sort_spec import SortSpec
 from sparray.compiler.pipeline import KernelSpec
 from sparray.compiler.problem import TensorSpec
 from sparray.compiler.scheduler.statistics import assumed_sizes

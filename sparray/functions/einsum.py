@@ -17,7 +17,7 @@ from sparray.evaluation.expression import (
     einsum_expression,
     mask_kind,
 )
-from sparray.evaluation.programs import evaluate_program, is_program
+from sparray.evaluation.program_texts import is_program
 from sparray.evaluation.readings import Given, mask_operand, read_operands
 from sparray.formats.coordinates import as_dtype
 from sparray.formats.format import Format
@@ -272,6 +272,9 @@ def _compute_program(
     from sparray.functions.program_arguments import stated_program
 
     stated = stated_program(text, named, **options)
+    # Most expressions are one statement.
+    from sparray.evaluation.programs import evaluate_program
+
     results = evaluate_program(
         stated.program, stated.arrays, stated.formats, stated.options
     )

@@ -24,7 +24,7 @@ from sparray.evaluation.expression import (
     mask_kind,
 )
 from sparray.evaluation.planning import operands_plan
-from sparray.evaluation.programs import is_program
+from sparray.evaluation.program_texts import is_program
 from sparray.evaluation.readings import read_operands
 from sparray.evaluation.stored import dense_operand
 from sparray.formats.format import Format

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from sparray._kernels.jit import CompilerMissing, find_toolchain
 from sparray._kernels.targets import host_target
 from sparray._kernels.threads import num_threads, set_num_threads
-from sparray.compiler.lower.gather import GatherSpec
+from sparray.compiler.kernel_facts.gather_spec import GatherSpec
 from sparray.compiler.scheduler.ways import Way
 from sparray.convert import from_coords
 from sparray.errors import InternalError

@@ -8,11 +8,12 @@ from sparray._kernels.kernel_source import KernelSource
 from sparray._kernels.progress import Progress
 from sparray._kernels.runtime import has_kernel, load_kernel
 from sparray._kernels.together import compiler_threads, run_together
-from sparray.compiler.lower.gather import GatherSpec
-from sparray.compiler.lower.sort import SortSpec
+from sparray.compiler.kernel_facts.gather_spec import GatherSpec
+from sparray.compiler.kernel_facts.sort_spec import SortSpec
 from sparray.compiler.pipeline import CompiledPlan, KernelSpec
 from sparray.errors import ExpressionError
-from sparray.evaluation.programs import check_shapes, group_runners, is_program
+from sparray.evaluation.program_texts import is_program
+from sparray.evaluation.programs import check_shapes, group_runners
 from sparray.formats.format import Format
 from sparray.functions.compile import plan_kernel, plan_program_kernel
 from sparray.functions.compile_program import group_kernels

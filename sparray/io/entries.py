@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sparray.compiler.kernel_facts.sort_spec import SortSpec
 from sparray.compiler.loop_ir.dtypes import widened
-from sparray.compiler.lower.sort import SortSpec
 from sparray.convert.entries import cast_values, convert_format, from_coords
 from sparray.evaluation.sorting import sort_entries
 from sparray.formats.coordinates import (

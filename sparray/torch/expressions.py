@@ -8,7 +8,7 @@ import torch
 
 from sparray.errors import ExpressionError
 from sparray.evaluation.expression import Expression, assignment_expression
-from sparray.evaluation.programs import is_program
+from sparray.evaluation.program_texts import is_program
 from sparray.formats.format import Format
 from sparray.formats.named import as_format
 from sparray.functions.einsum import operands_by_name

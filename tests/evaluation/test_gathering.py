@@ -8,7 +8,7 @@ import pytest
 from oracle_check import Question, check_stages, ways_of
 
 import sparray as sp
-from sparray.compiler.lower.gather import GatherSpec
+from sparray.compiler.kernel_facts.gather_spec import GatherSpec
 from sparray.compiler.scheduler.merging import gather_cost, sort_cost
 from sparray.compiler.scheduler.options import options
 from sparray.compiler.scheduler.steps import GatherStep, SortStep

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from sparray import from_coords
-from sparray.compiler.lower.sort import SortSpec
+from sparray.compiler.kernel_facts.sort_spec import SortSpec
 from sparray.compiler.problem import TensorSpec
 from sparray.compiler.scheduler.steps import SortStep
 from sparray.convert import compiled

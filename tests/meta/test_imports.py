@@ -7,7 +7,7 @@ from source_tree import Import, all_imports, modules
 
 # From the lowest layer to the highest; a module belongs to its longest prefix.
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("sparray.errors", "sparray.records"),
+    ("sparray.errors", "sparray.records", "sparray.collection"),
     ("sparray.compiler.loop_ir",),
     ("sparray.formats",),
     ("sparray.compiler",),

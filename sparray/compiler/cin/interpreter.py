@@ -21,7 +21,8 @@ from sparray.compiler.cin.nodes import (
     Tiles,
     Where,
 )
-from sparray.compiler.cin.verify import verify, workspace_names, written
+from sparray.compiler.cin.traversal import workspace_names, written
+from sparray.compiler.cin.verify import verify
 from sparray.compiler.index_notation.affine import affine
 from sparray.compiler.index_notation.apply import apply_operator, reduction_identity
 from sparray.compiler.loop_ir.dtypes import widened

@@ -6,7 +6,7 @@ from dataclasses import replace
 from sparray.compiler.cin.nodes import Assign, Forall, Sequence, Stmt, Tiles, Where
 from sparray.errors import InternalError
 
-__all__ = ["children", "rebuilt", "walk"]
+__all__ = ["children", "rebuilt", "walk", "workspace_names", "written"]
 
 
 def children(statement: Stmt) -> tuple[Stmt, ...]:
@@ -37,3 +37,13 @@ def rebuilt(statement: Stmt, rewrite: Callable[[Stmt], Stmt]) -> Stmt:
     if isinstance(statement, Where):
         return replace(statement, producer=made[0], consumer=made[1])
     return Sequence(made) if isinstance(statement, Sequence) else statement
+
+
+def written(statement: Stmt) -> tuple[Assign, ...]:
+    """Return every assignment of a statement, in the order in which they run."""
+    return tuple(s for s in walk(statement) if isinstance(s, Assign))
+
+
+def workspace_names(statement: Stmt) -> list[str]:
+    """Return the name of each workspace of a statement."""
+    return [s.workspace.name for s in walk(statement) if isinstance(s, Where)]

@@ -15,7 +15,7 @@ from sparray.compiler.cin.nodes import (
     Workspace,
 )
 from sparray.compiler.cin.printer import print_statement
-from sparray.compiler.cin.traversal import walk
+from sparray.compiler.cin.traversal import workspace_names, written
 from sparray.compiler.index_notation.traversal import (
     accesses,
     contains_reduce,
@@ -26,7 +26,7 @@ from sparray.compiler.names import Block, completed, derived
 from sparray.errors import InternalError
 from sparray.records import dataclass
 
-__all__ = ["verify", "workspace_names", "written"]
+__all__ = ["verify"]
 
 # A dense workspace, or one with a pattern, may have any number of indices.
 _INDICES_OF_KIND = {
@@ -64,16 +64,6 @@ def verify(statement: Stmt) -> None:
             raise InternalError(f"expected distinct workspaces, got {names}")
     except InternalError as error:
         raise InternalError(f"{error}, in\n{print_statement(statement)}") from error
-
-
-def written(statement: Stmt) -> tuple[Assign, ...]:
-    """Return every assignment of a statement, in the order in which they run."""
-    return tuple(s for s in walk(statement) if isinstance(s, Assign))
-
-
-def workspace_names(statement: Stmt) -> list[str]:
-    """Return the name of each workspace of a statement."""
-    return [s.workspace.name for s in walk(statement) if isinstance(s, Where)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,23 +19,22 @@ from sparray.compiler.levels import level_index
 from sparray.compiler.loop_ir import nodes as ir
 from sparray.compiler.loop_ir.builder import add, literal, mul
 from sparray.compiler.lower.append import stored_value
-from sparray.compiler.lower.context import Context, Output, level_buffer
-from sparray.compiler.lower.output import bound_coordinate, insert, store_value
+from sparray.compiler.lower.context import (
+    Context,
+    Output,
+    level_buffer,
+)
+from sparray.compiler.lower.output import (
+    bound_coordinate,
+    insert,
+    store_value,
+)
 from sparray.compiler.lower.scope import Scope
 from sparray.compiler.problem import TensorSpec
-from sparray.formats.allotted import Allottable, PlaceInsertable
+from sparray.formats.allotted import PlaceInsertable
 from sparray.formats.format import Format
 
-__all__ = ["AllotOutput", "allotted_depths", "made_for_round", "needed_buffers"]
-
-
-def allotted_depths(format: Format) -> tuple[int, ...]:
-    """Return the levels that need a round of their own, outermost first."""
-    return tuple(
-        depth
-        for depth, level in enumerate(format.levels)
-        if isinstance(level, Allottable | PlaceInsertable)
-    )
+__all__ = ["AllotOutput", "made_for_round", "needed_buffers"]
 
 
 def needs_buffer(format: Format, depth: int) -> ir.Buffer:

@@ -5,7 +5,11 @@ from sparray.compiler.cin.nodes import Assign
 from sparray.compiler.loop_ir import nodes as ir
 from sparray.compiler.loop_ir.builder import cast, literal
 from sparray.compiler.lower.context import Context
-from sparray.compiler.lower.expression import combine, lower_expression, spread
+from sparray.compiler.lower.expression import (
+    combine,
+    lower_expression,
+    spread,
+)
 from sparray.compiler.lower.lists import CollectedBuffers
 from sparray.compiler.lower.output import store_value
 from sparray.compiler.lower.pieces import pieces

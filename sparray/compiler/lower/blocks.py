@@ -14,7 +14,12 @@ of blocks after the other), nothing is listed: blocks are scattered as entries a
 from collections.abc import Callable, Iterator
 from typing import ClassVar
 
-from sparray.compiler.index_notation.nodes import Access, Literal
+from sparray.compiler.index_notation.nodes import Access
+from sparray.compiler.kernel_facts.appending import (
+    appended_levels,
+    located_prefix,
+)
+from sparray.compiler.kernel_facts.block_results import clears_blocks
 from sparray.compiler.levels import level_index, n_levels
 from sparray.compiler.loop_ir import nodes as ir
 from sparray.compiler.loop_ir.builder import add, literal, mul
@@ -22,29 +27,30 @@ from sparray.compiler.lower.access import advance, start
 from sparray.compiler.lower.append import (
     ScatterOutput,
     appendable,
-    appended_levels,
     counts_buffer,
-    located_prefix,
     stored_value,
 )
-from sparray.compiler.lower.context import Context, Output, Phase, zero_of
-from sparray.compiler.lower.output import bound_coordinate, insert, store_value
+from sparray.compiler.lower.context import (
+    Context,
+    Output,
+    Phase,
+    zero_of,
+)
+from sparray.compiler.lower.output import (
+    bound_coordinate,
+    insert,
+    store_value,
+)
 from sparray.compiler.lower.scope import Scope
-from sparray.compiler.problem import Problem, TensorSpec
+from sparray.compiler.problem import TensorSpec
 from sparray.errors import InternalError
 from sparray.records import dataclass
 
-__all__ = ["BlocksOutput", "ScatterBlocksOutput", "clear_blocks", "clears_blocks"]
-
-
-def clears_blocks(problem: Problem) -> bool:
-    """Tell whether a kernel that lists blocks writes their padding, which is zero.
-
-    It does so just before it fills them, while they are in a cache. Any other fill
-    value is the caller's to write.
-    """
-    constant = problem.constant
-    return isinstance(constant, Literal) and bool(constant.value == 0)
+__all__ = [
+    "BlocksOutput",
+    "ScatterBlocksOutput",
+    "clear_blocks",
+]
 
 
 def clear_blocks(

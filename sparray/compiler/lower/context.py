@@ -9,7 +9,7 @@ from sparray.compiler import names
 from sparray.compiler.absence import Absence
 from sparray.compiler.cin.effective import reads
 from sparray.compiler.cin.nodes import Forall, Stmt
-from sparray.compiler.cin.verify import written
+from sparray.compiler.cin.traversal import written
 from sparray.compiler.index_notation.nodes import Access
 from sparray.compiler.levels import level_index
 from sparray.compiler.loop_ir import nodes as ir

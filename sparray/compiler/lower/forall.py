@@ -31,7 +31,11 @@ from sparray.compiler.lower.scope import Scope
 from sparray.compiler.lower.side_by_side import lower_side_by_side
 from sparray.compiler.lower.statement import lower_statement
 from sparray.compiler.lower.sums import use_sums
-from sparray.compiler.lower.walker import Walker, segment_end, walker
+from sparray.compiler.lower.walker import (
+    Walker,
+    segment_end,
+    walker,
+)
 from sparray.compiler.merge_lattice import Lattice, lattice
 
 __all__ = [

@@ -11,10 +11,10 @@ caller makes a larger table, has it filled again, and goes on from the entry tha
 next. So memory grows with the coordinates that differ, not with the entries.
 """
 
-from dataclasses import dataclass
 from functools import reduce
 
 from sparray.compiler import names
+from sparray.compiler.kernel_facts.gather_spec import REHASH, GatherSpec
 from sparray.compiler.loop_ir import nodes as ir
 from sparray.compiler.loop_ir.builder import (
     Builder,
@@ -27,15 +27,11 @@ from sparray.compiler.loop_ir.builder import (
     logical_and,
     sub,
 )
-from sparray.compiler.loop_ir.dtypes import computed_dtype
 from sparray.compiler.lower.expression import combine
-from sparray.compiler.lower.list_kernel import ListSpec
 from sparray.compiler.lower.tables import home_slot
 
-__all__ = ["REHASH", "GatherSpec"]
+__all__ = ["lower_gather"]
 
-REHASH = "rehash"
-"""The entry point that fills a larger table."""
 
 _ENTRIES = ir.Var("n_entries")
 _SLOTS = ir.Var("n_slots")
@@ -44,63 +40,6 @@ _KNOWN = ir.Var("n_known")
 _THREADS = ir.Var(names.THREADS)
 _TABLE = ir.Buffer("table", "int64", writable=True)
 _STATE = ir.Buffer("state", "int64", writable=True)
-
-
-@dataclass(frozen=True)
-class GatherSpec(ListSpec):
-    """The kernels that add up what has the same coordinates in a list.
-
-    Attributes
-    ----------
-    n_levels : int
-        Coordinates per entry.
-    given, made : str
-        The index dtypes of the list and of the result.
-    dtype : str
-        Of the values; those of the result have the dtype in which it is added up.
-
-    Notes
-    -----
-    Parameters, after the list's coordinates and values (``A``, ``evaluate`` only), and
-    before the number of threads:
-
-    - ``evaluate``: ``table : int64[n_slots]``, the result's coordinates and values
-      (``out``, each of ``n_room``), ``state``, ``n_entries``, ``n_slots``, ``n_room``.
-    - ``rehash``: ``table``, the result's coordinates, ``n_known``, ``n_slots``.
-
-    An empty slot holds -1. ``n_slots`` is a power of two up to 2**32, and at least
-    twice ``n_room``. ``state : int64[2]`` has the next entry, and how many coordinates
-    are known.
-    """
-
-    dtype: str
-
-    def describe(self) -> str:
-        """Return everything that the kernels' source depends on."""
-        return f"gather {self.n_levels} {self.given} {self.made} {self.dtype}"
-
-    def lower(self) -> tuple[ir.Function, ...]:
-        """Return the functions in loop IR."""
-        return (_rehash(self), _gather(self))
-
-    @property
-    def header(self) -> tuple[str, ...]:
-        """Lines that say what the generated module came from."""
-        return (
-            f"add up repeated coordinates in a list of {self.n_levels} {self.given} "
-            f"coordinates and {self.dtype} values",
-        )
-
-    @property
-    def summed(self) -> str:
-        """The dtype in which values are added up."""
-        return computed_dtype(self.dtype)
-
-    def values(self, tensor: str) -> ir.Buffer:
-        """Return the values of the list or of the result."""
-        made = tensor == names.OUTPUT
-        dtype = self.summed if made else self.dtype
-        return ir.Buffer(names.values(tensor), dtype, made)
 
 
 def _next(b: Builder, slot: ir.Var, number: ir.Var) -> None:
@@ -185,3 +124,8 @@ def _differ(crds: tuple[ir.Buffer, ...], number: ir.Var, here: list[ir.Var]) -> 
     found = [cast(ir.Load(crd, number), "int64") for crd in crds]
     same = [equal(old, new) for old, new in zip(found, here, strict=True)]
     return ir.Unary("not", reduce(logical_and, same), "bool")
+
+
+def lower_gather(spec: GatherSpec) -> tuple[ir.Function, ...]:
+    """Return the functions in loop IR."""
+    return (_rehash(spec), _gather(spec))

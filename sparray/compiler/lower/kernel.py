@@ -5,40 +5,56 @@ from dataclasses import replace
 from sparray.compiler import names
 from sparray.compiler.absence import Absence, fill_of
 from sparray.compiler.cin.nodes import Forall, Stmt
-from sparray.compiler.index_notation.affine import is_affine
-from sparray.compiler.index_notation.nodes import Access, Reduce
-from sparray.compiler.index_notation.traversal import free_indices, walk
+from sparray.compiler.index_notation.nodes import Access
+from sparray.compiler.kernel_facts.allotting import (
+    allotted_depths,
+)
+from sparray.compiler.kernel_facts.appending import (
+    append_groups,
+    keeps_fibres_apart,
+    keeps_leaf,
+    located_prefix,
+)
+from sparray.compiler.kernel_facts.entry_bound import (
+    entry_bound,
+)
+from sparray.compiler.kernel_facts.index_order import index_order
+from sparray.compiler.kernel_facts.workspaces import (
+    largest_tiles,
+    workspaces,
+)
 from sparray.compiler.loop_ir import nodes as ir
 from sparray.compiler.loop_ir.builder import Builder
 
 # Importing these registers how each kind of statement is lowered.
 from sparray.compiler.lower import assign, forall, tiles, where  # noqa: F401
 from sparray.compiler.lower.access import advance, start
-from sparray.compiler.lower.allot import AllotOutput, allotted_depths, needed_buffers
+from sparray.compiler.lower.allot import AllotOutput, needed_buffers
 from sparray.compiler.lower.append import (
     AppendOutput,
     ScatterOutput,
-    append_groups,
     counts_buffer,
-    keeps_fibres_apart,
-    keeps_leaf,
-    located_prefix,
 )
 from sparray.compiler.lower.blocks import BlocksOutput, ScatterBlocksOutput
 from sparray.compiler.lower.body import lower_tested
-from sparray.compiler.lower.context import Context, Output, Phase, parameters
+from sparray.compiler.lower.context import (
+    Context,
+    Output,
+    Phase,
+    parameters,
+)
 from sparray.compiler.lower.loops import lower_parallel_loop
 from sparray.compiler.lower.merge_path import lower_merge_path
-from sparray.compiler.lower.one_pass import BoundedOutput, entry_bound
-from sparray.compiler.lower.output import InheritOutput, InsertOutput, PlaceOutput
+from sparray.compiler.lower.one_pass import BoundedOutput
+from sparray.compiler.lower.output import (
+    InheritOutput,
+    InsertOutput,
+    PlaceOutput,
+)
 from sparray.compiler.lower.parallel import task
 from sparray.compiler.lower.scope import Scope
 from sparray.compiler.lower.statement import lower_statement
-from sparray.compiler.lower.workspaces import (
-    buffered_workspaces,
-    largest_tiles,
-    workspaces,
-)
+from sparray.compiler.lower.workspaces import buffered_workspaces
 from sparray.compiler.problem import Problem
 from sparray.compiler.schedule.assemble import Assemble, Assembly
 from sparray.compiler.schedule.vectorize import vectorises_reduction
@@ -46,7 +62,7 @@ from sparray.errors import InternalError
 from sparray.formats.level import Locatable
 from sparray.records import dataclass
 
-__all__ = ["index_order", "lower_kernel"]
+__all__ = ["lower_kernel"]
 
 
 def lower_kernel(
@@ -95,27 +111,6 @@ class _Entry:
     name: str
     phase: Phase
     depth: int | None
-
-
-def index_order(problem: Problem) -> tuple[str, ...]:
-    """Return the indices in the order in which kernels receive their extents.
-
-    After them stands each affine coordinate, for the extent of its dimension, and its
-    first coordinate.
-    """
-    assignment = problem.assignment
-    found = dict.fromkeys(assignment.target.indices)
-    windows: list[str] = []
-    for value in problem.values:
-        for node in walk(value):
-            if isinstance(node, Reduce):
-                found.update(dict.fromkeys(node.indices))
-            elif isinstance(node, Access):
-                found.update(dict.fromkeys(free_indices(node)))
-                windows += filter(is_affine, node.indices)
-    for window in windows:
-        found.update(dict.fromkeys((window, names.first(window))))
-    return tuple(found)
 
 
 def _followed(problem: Problem, statement: Stmt) -> list[Access]:

@@ -15,6 +15,7 @@ from sparray.compiler.cin.nodes import (
     Where,
 )
 from sparray.compiler.index_notation.simplify import accesses, free_indices
+from sparray.compiler.kernel_facts.chunks import WORK_PER_THREAD, chunks_per_thread
 from sparray.compiler.levels import level_index, n_levels
 from sparray.compiler.loop_ir import nodes as ir
 from sparray.compiler.loop_ir.builder import (
@@ -37,14 +38,10 @@ from sparray.compiler.lower.forall import (
 from sparray.compiler.lower.scope import Scope
 from sparray.compiler.lower.walker import Walker, walker
 from sparray.compiler.lower.workspaces import buffered_workspaces, in_memory
-from sparray.compiler.schedule.assemble import Assembly
 from sparray.errors import InternalError
 from sparray.formats.level import Locatable, PositionIterable
 
 __all__ = [
-    "CHUNKS_PER_THREAD",
-    "WORK_PER_THREAD",
-    "chunks_of",
     "dense_indices",
     "even_share",
     "lower_parallel",
@@ -53,35 +50,6 @@ __all__ = [
     "team",
     "work_of",
 ]
-
-CHUNKS_PER_THREAD = 8
-"""Chunks that a thread takes one after the other; more chunks balance better, each
-costs about 0.2 µs."""
-WORK_PER_THREAD = 32768
-"""Inner iterations below which another thread costs more than it saves: waking a
-thread takes about as long as that many multiply-adds from cache (5 to 10 µs)."""
-
-
-def chunks_per_thread(way: Assembly) -> int:
-    """Return how many chunks each thread gets; a scattered result takes memory each."""
-    return 1 if way is Assembly.SCATTER else CHUNKS_PER_THREAD
-
-
-def chunks_of(way: Assembly, prefix: int, threads: int) -> int:
-    """Return for how many chunks a parallel kernel needs counts of their own.
-
-    Parameters
-    ----------
-    way : Assembly
-        How the result is assembled, in two phases.
-    prefix : int
-        The number of located levels, whose positions have counts.
-    threads : int
-        The number of threads that the kernel is given.
-    """
-    if way is not Assembly.SCATTER and prefix > 0:
-        return 1
-    return threads * chunks_per_thread(way)
 
 
 @contextmanager

@@ -1,26 +1,20 @@
 """Split a loop over positions over threads, in chunks of equal stored entries."""
 
-from sparray.compiler.cin.effective import target_access
 from sparray.compiler.cin.nodes import Forall
+from sparray.compiler.kernel_facts.positions import kept_loops
 from sparray.compiler.loop_ir import nodes as ir
 from sparray.compiler.loop_ir.builder import add, literal, mul
 from sparray.compiler.lower.context import Context, extent_of
-from sparray.compiler.lower.parallel import dense_indices, even_share, tasks_of, team
+from sparray.compiler.lower.parallel import (
+    dense_indices,
+    even_share,
+    tasks_of,
+    team,
+)
 from sparray.compiler.lower.positions import Positions
 from sparray.compiler.lower.scope import Scope
 
-__all__ = ["kept_loops", "lower_parallel_positions"]
-
-
-def kept_loops(statement: Forall) -> int | None:
-    """Return how many loops the result has of those that were fused.
-
-    They are the outermost ones: a chunk has all positions at which their coordinates
-    are the same. None where an inner one has a place of the result, an outer one not.
-    """
-    target = target_access(statement).indices
-    has = [index in target for index in (statement.index, *statement.fused)]
-    return None if sorted(has, reverse=True) != has else sum(has)
+__all__ = ["lower_parallel_positions"]
 
 
 def lower_parallel_positions(

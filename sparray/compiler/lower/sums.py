@@ -4,19 +4,12 @@ from collections.abc import Iterator
 
 from sparray.compiler.cin.effective import target_access
 from sparray.compiler.cin.nodes import Forall, Stmt, Where
-from sparray.compiler.cin.verify import written
+from sparray.compiler.kernel_facts.workspaces import update_operator
 from sparray.compiler.loop_ir import nodes as ir
 from sparray.compiler.lower.context import Context
 from sparray.compiler.lower.expression import combine
 
-__all__ = ["add_up", "extra_sums", "update_operator", "use_sums"]
-
-
-def update_operator(statement: Where) -> str | None:
-    """Return the operator that updates a workspace; None if it is only assigned."""
-    name = statement.workspace.name
-    ops = (a.op for a in written(statement.producer) if a.target.tensor == name)
-    return next((op for op in ops if op is not None), None)
+__all__ = ["add_up", "extra_sums", "use_sums"]
 
 
 def extra_sums(statement: Where, vectors: int) -> int:

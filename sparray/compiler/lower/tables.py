@@ -12,6 +12,7 @@ architectures", section 4.2.
 
 from collections.abc import Callable
 
+from sparray.compiler.kernel_facts.workspaces import SLOTS_PER_SUM
 from sparray.compiler.loop_ir import nodes as ir
 from sparray.compiler.loop_ir.builder import (
     Builder,
@@ -25,15 +26,10 @@ from sparray.compiler.loop_ir.builder import (
 )
 from sparray.records import dataclass
 
-__all__ = ["SLOTS_PER_SUM", "SLOT_BYTES", "TableBuffers", "home_slot"]
+__all__ = ["TableBuffers", "home_slot"]
 
 _LEAST_SLOTS = 16
 """Slots that a table has at least."""
-SLOT_BYTES = 12
-"""Of a slot beside its value: a coordinate, and a quarter of what two lists hold."""
-SLOTS_PER_SUM = 4
-"""A table at most a quarter full has 1.2 probes a search, and a branch that is foreseen
-(SpGEMM of rows of 256 products: 1.4 times as fast as half full)."""
 
 _FACTOR = 0x9E3779B97F4A7C15
 """2**64 by the golden ratio, odd: neighbours are far apart in the upper bits."""

@@ -14,19 +14,26 @@ from sparray.compiler.cin.effective import (
 from sparray.compiler.cin.nodes import Access, Forall, Stmt, Where
 from sparray.compiler.index_notation.apply import reduction_identity
 from sparray.compiler.index_notation.simplify import accesses
+from sparray.compiler.kernel_facts.workspaces import (
+    update_operator,
+)
 from sparray.compiler.levels import n_levels, walked_index
 from sparray.compiler.loop_ir import nodes as ir
 from sparray.compiler.loop_ir.builder import literal
 from sparray.compiler.loop_ir.dtypes import numpy_dtype
 from sparray.compiler.lower.access import is_walked
-from sparray.compiler.lower.context import Context, Output, zero_of
+from sparray.compiler.lower.context import (
+    Context,
+    Output,
+    zero_of,
+)
 from sparray.compiler.lower.expression import spread
 from sparray.compiler.lower.forall import loop_walkers
 from sparray.compiler.lower.insertions import most_insertions
 from sparray.compiler.lower.pieces import lanes_of
 from sparray.compiler.lower.scope import Scope
 from sparray.compiler.lower.statement import lower_statement, lowers
-from sparray.compiler.lower.sums import add_up, extra_sums, update_operator
+from sparray.compiler.lower.sums import add_up, extra_sums
 from sparray.compiler.lower.tables import TableBuffers
 from sparray.compiler.lower.walker import walker
 from sparray.errors import InternalError

@@ -9,11 +9,11 @@ from sparray.compiler.cin.nodes import (
     Access,
     Forall,
     Stmt,
-    Tiles,
     Where,
     Workspace,
 )
-from sparray.compiler.cin.traversal import children, walk
+from sparray.compiler.cin.traversal import children
+from sparray.compiler.kernel_facts.workspaces import LISTED
 from sparray.compiler.levels import level_index, n_levels
 from sparray.compiler.loop_ir import nodes as ir
 from sparray.compiler.loop_ir.builder import add, literal, mul
@@ -29,21 +29,10 @@ from sparray.compiler.lower.tables import TableBuffers
 from sparray.errors import InternalError
 
 __all__ = [
-    "LISTED",
-    "LISTED_BYTES",
     "buffered_workspaces",
     "element",
     "in_memory",
-    "largest_tiles",
-    "list_workspaces",
-    "workspaces",
 ]
-
-
-LISTED = frozenset({"list", "hashed"})
-"""Kinds of workspaces that list the coordinates which they hold."""
-LISTED_BYTES = 9
-"""Of a coordinate in a list workspace beside its value: a mark and an int64."""
 
 
 def buffered_workspaces(statement: Stmt) -> Iterator[Where]:
@@ -57,23 +46,6 @@ def buffered_workspaces(statement: Stmt) -> Iterator[Where]:
     for child in children(statement):
         if not (isinstance(child, Forall) and child.parallel):
             yield from buffered_workspaces(child)
-
-
-def largest_tiles(statement: Stmt) -> Iterator[tuple[str, int]]:
-    """Yield the inner index of each `Tiles` of a statement, with its largest size."""
-    for inside in walk(statement):
-        if isinstance(inside, Tiles):
-            yield inside.inner, inside.sizes[0]
-
-
-def list_workspaces(statement: Stmt) -> Iterator[Where]:
-    """Yield every `Where` of a statement whose workspace lists its coordinates."""
-    return (w for w in workspaces(statement) if w.workspace.kind in LISTED)
-
-
-def workspaces(statement: Stmt) -> Iterator[Where]:
-    """Yield every `Where` of a statement."""
-    return (inside for inside in walk(statement) if isinstance(inside, Where))
 
 
 @contextmanager

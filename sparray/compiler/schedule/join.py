@@ -13,7 +13,7 @@ from sparray.compiler.cin.nodes import (
     Workspace,
 )
 from sparray.compiler.cin.rename import renamed
-from sparray.compiler.cin.verify import written
+from sparray.compiler.cin.traversal import written
 from sparray.errors import ScheduleError
 from sparray.records import dataclass
 

@@ -6,6 +6,10 @@ from sparray.compiler import names
 from sparray.compiler.identity import cached_by_identity
 from sparray.compiler.index_notation.nodes import Access, Expr
 from sparray.compiler.index_notation.simplify import accesses
+from sparray.compiler.kernel_facts.appending import (
+    append_groups,
+    located_prefix,
+)
 from sparray.compiler.levels import (
     collapse,
     is_walked,
@@ -15,7 +19,6 @@ from sparray.compiler.levels import (
     n_levels,
     walked_index,
 )
-from sparray.compiler.lower.append import append_groups, located_prefix
 from sparray.compiler.merge_lattice import lattice
 from sparray.compiler.problem import Problem, TensorSpec
 from sparray.compiler.schedule.assemble import Assembly

@@ -11,11 +11,17 @@ from sparray.compiler.index_notation.simplify import (
     free_indices,
     substitute,
 )
+from sparray.compiler.kernel_facts.allotting import (
+    allotted_depths,
+)
+from sparray.compiler.kernel_facts.appending import (
+    located_prefix,
+)
+from sparray.compiler.kernel_facts.workspaces import (
+    LISTED_BYTES,
+)
 from sparray.compiler.levels import is_walked, level_index, n_levels, walked_index
 from sparray.compiler.loop_ir.dtypes import numpy_dtype
-from sparray.compiler.lower.allot import allotted_depths
-from sparray.compiler.lower.append import located_prefix
-from sparray.compiler.lower.workspaces import LISTED_BYTES
 from sparray.compiler.problem import Problem
 from sparray.compiler.schedule.assemble import Assembly
 from sparray.compiler.scheduler.assembly import Choice, choose_assembly

@@ -9,9 +9,15 @@ and each product pays for its hash.
 from collections.abc import Mapping
 from math import ceil
 
-from sparray.compiler.lower.parallel import CHUNKS_PER_THREAD, WORK_PER_THREAD
-from sparray.compiler.lower.tables import SLOT_BYTES, SLOTS_PER_SUM
-from sparray.compiler.lower.workspaces import LISTED_BYTES
+from sparray.compiler.kernel_facts.chunks import (
+    CHUNKS_PER_THREAD,
+    WORK_PER_THREAD,
+)
+from sparray.compiler.kernel_facts.workspaces import (
+    LISTED_BYTES,
+    SLOT_BYTES,
+    SLOTS_PER_SUM,
+)
 from sparray.compiler.scheduler.cost_model import COSTS
 from sparray.formats.format import Format
 from sparray.records import dataclass

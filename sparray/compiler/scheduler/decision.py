@@ -7,14 +7,16 @@ from functools import partial
 from sparray.compiler import names
 from sparray.compiler.cin.concretize import concretize
 from sparray.compiler.cin.nodes import Stmt
-from sparray.compiler.cin.verify import written
+from sparray.compiler.cin.traversal import written
 from sparray.compiler.index_notation.dtypes import accumulated_dtype
 from sparray.compiler.index_notation.nodes import Expr
 from sparray.compiler.index_notation.simplify import accesses
 from sparray.compiler.index_notation.traversal import marks
+from sparray.compiler.kernel_facts.appending import (
+    located_prefix,
+)
 from sparray.compiler.levels import level_index, may_miss
 from sparray.compiler.loop_ir.dtypes import computed_dtype
-from sparray.compiler.lower.append import located_prefix
 from sparray.compiler.problem import Problem
 from sparray.compiler.schedule.accumulate import Accumulate
 from sparray.compiler.schedule.assemble import Assemble, Assembly

@@ -9,7 +9,7 @@ from sparray.compiler import names
 from sparray.compiler.cin.nodes import Sequence as Nests
 from sparray.compiler.cin.nodes import Stmt, Workspace
 from sparray.compiler.cin.rename import renamed
-from sparray.compiler.cin.verify import workspace_names
+from sparray.compiler.cin.traversal import workspace_names
 from sparray.compiler.index_notation.dtypes import (
     accumulated_dtype,
     result_dtype,

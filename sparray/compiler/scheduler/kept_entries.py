@@ -1,6 +1,6 @@
 """Results that are made of a list's own entries."""
 
-from sparray.compiler.lower.append import (
+from sparray.compiler.kernel_facts.appending import (
     append_groups,
     copied_in_order,
     located_prefix,

@@ -27,13 +27,13 @@ from sparray.compiler.cin.nodes import Sequence as Statements
 from sparray.compiler.index_notation.nodes import Access, Apply, Expr, Literal
 from sparray.compiler.index_notation.simplify import accesses
 from sparray.compiler.index_notation.traversal import substitute, walk
-from sparray.compiler.levels import is_walked, level_index, n_levels, walked_index
-from sparray.compiler.lower.workspaces import (
+from sparray.compiler.kernel_facts.workspaces import (
     LISTED,
     LISTED_BYTES,
     largest_tiles,
     workspaces,
 )
+from sparray.compiler.levels import is_walked, level_index, n_levels, walked_index
 from sparray.compiler.schedule.assemble import Assembly
 from sparray.compiler.scheduler.assembly import walked_at
 from sparray.compiler.scheduler.collecting import table_bytes

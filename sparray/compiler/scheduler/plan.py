@@ -1,8 +1,9 @@
 """Plan a problem: one kernel, or several with temporaries between them."""
 
+from typing import TYPE_CHECKING
+
 from sparray.compiler import names
 from sparray.compiler.problem import Problem
-from sparray.compiler.scheduler.by_hand import ByHand
 from sparray.compiler.scheduler.decision import Reason
 from sparray.compiler.scheduler.main_part import main_part
 from sparray.compiler.scheduler.planner import (
@@ -17,6 +18,9 @@ from sparray.compiler.scheduler.statistics import Statistics
 from sparray.compiler.scheduler.steps import Plan
 from sparray.compiler.scheduler.ways import Way
 
+if TYPE_CHECKING:
+    from sparray.compiler.scheduler.by_hand import ByHand
+
 __all__ = ["plan", "plan_ways"]
 
 
@@ -24,7 +28,7 @@ def plan(
     problem: Problem,
     statistics: Statistics,
     vector_bytes: int,
-    way: Way | ByHand | None = None,
+    way: "Way | ByHand | None" = None,
 ) -> Plan:
     """Return the cheapest plan that the cost model finds.
 
@@ -59,7 +63,7 @@ def plan(
     coordinates, sorted, then packed; each sum as a temporary of its own. All by the
     cost model, conversions included.
     """
-    if isinstance(way, ByHand):
+    if way is not None and not isinstance(way, Way):
         return _plan_by_hand(problem, statistics, vector_bytes, way)
     planner = prepared(problem, statistics, vector_bytes)
     main = main_part(planner)
@@ -80,7 +84,7 @@ def plan(
 
 
 def _plan_by_hand(
-    problem: Problem, statistics: Statistics, vector_bytes: int, by_hand: ByHand
+    problem: Problem, statistics: Statistics, vector_bytes: int, by_hand: "ByHand"
 ) -> Plan:
     planner = arranged(problem, statistics, vector_bytes)
     follow_by_hand(planner, planner.problem, by_hand, names.OUTPUT)

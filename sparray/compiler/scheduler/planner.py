@@ -1,8 +1,9 @@
 """The steps of a plan: the cheapest of kernels, conversions and temporaries."""
 
+from typing import TYPE_CHECKING
+
 from sparray.compiler import names
 from sparray.compiler.problem import Problem, TensorSpec
-from sparray.compiler.scheduler.by_hand import ByHand
 from sparray.compiler.scheduler.candidates import best_candidate
 from sparray.compiler.scheduler.conversions import conversion, conversion_statistics
 from sparray.compiler.scheduler.cost_model import COSTS
@@ -16,6 +17,9 @@ from sparray.compiler.scheduler.steps import KernelStep, Weighed
 from sparray.compiler.scheduler.sums_first import sums_first, try_sums_first
 from sparray.compiler.scheduler.ways import Way, kernel_ways
 from sparray.errors import InternalError, UnsupportedError
+
+if TYPE_CHECKING:
+    from sparray.compiler.scheduler.by_hand import ByHand
 
 __all__ = [
     "compute",
@@ -108,7 +112,7 @@ def follow(planner: Planner, problem: Problem, way: Way, result: str) -> None:
 
 
 def follow_by_hand(
-    planner: Planner, problem: Problem, by_hand: ByHand, result: str
+    planner: Planner, problem: Problem, by_hand: "ByHand", result: str
 ) -> None:
     """Append the kernel that a user scheduled under a name."""
     decision = by_hand.decide(problem, planner.statistics, planner.vector_bytes)

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from sparray.compiler.lower.gather import GatherSpec
-from sparray.compiler.lower.sort import SortSpec
+from sparray.compiler.kernel_facts.gather_spec import GatherSpec
+from sparray.compiler.kernel_facts.sort_spec import SortSpec
 from sparray.compiler.problem import Problem, TensorSpec
 from sparray.compiler.scheduler.decision import Decision, Reason
 from sparray.compiler.scheduler.options import Option

@@ -6,11 +6,14 @@ from oracle_check import Question, check_stages, interpreted, plan_of
 
 import sparray as sp
 from sparray.compiler.cin.printer import print_statement
+from sparray.compiler.kernel_facts.workspaces import (
+    SLOTS_PER_SUM,
+)
 from sparray.compiler.loop_ir import interpreter
 from sparray.compiler.loop_ir import nodes as ir
 from sparray.compiler.loop_ir.interpreter import run
 from sparray.compiler.loop_ir.traversal import walk
-from sparray.compiler.lower.tables import SLOTS_PER_SUM, home_slot
+from sparray.compiler.lower.tables import home_slot
 from sparray.errors import ScheduleError
 from sparray.formats.named import as_format
 

@@ -6,8 +6,6 @@ from functools import cached_property
 
 from sparray.compiler import names
 from sparray.compiler.loop_ir import nodes as ir
-from sparray.compiler.loop_ir.printer import print_function
-from sparray.compiler.loop_ir.verify import verify
 
 __all__ = ["ListSpec"]
 
@@ -49,6 +47,9 @@ class ListSpec:
     @cached_property
     def functions(self) -> tuple[ir.Function, ...]:
         """The functions in loop IR, verified."""
+        # Not needed where the kernels are found in the cache.
+        from sparray.compiler.loop_ir.verify import verify
+
         made = self.lower()
         for function in made:
             verify(function)
@@ -57,6 +58,8 @@ class ListSpec:
     @property
     def loops(self) -> str:
         """The functions as text."""
+        from sparray.compiler.loop_ir.printer import print_function
+
         return "\n\n".join(map(print_function, self.functions))
 
     def crds(self, tensor: str) -> tuple[ir.Buffer, ...]:

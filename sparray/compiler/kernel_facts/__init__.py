@@ -1,0 +1,1 @@
+"""What the scheduler, and what runs kernels, must know of how they are lowered."""
