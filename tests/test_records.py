@@ -2,6 +2,8 @@
 
 import copy
 import dataclasses
+import functools
+import inspect
 import pickle
 from dataclasses import FrozenInstanceError, field
 from typing import ClassVar
@@ -71,8 +73,27 @@ def classes(dataclass):
         def __repr__(self):
             return "own"
 
+    @dataclass(frozen=True)
+    class Open:
+        """No slots, so that something may be kept."""
+
+        x: int
+        y: tuple[int, ...] = ()
+
+        @functools.cached_property
+        def twice(self):
+            return 2 * self.x
+
+    @dataclass(frozen=True)
+    class Opened(Open):
+        """One more field."""
+
+        z: int = 3
+
     return {
         "Empty": Empty,
+        "Open": Open,
+        "Opened": Opened,
         "Base": Base,
         "Derived": Derived,
         "Later": Later,
@@ -91,6 +112,8 @@ CALLS = [
     ("Derived", (1, (2,), ["x"]), {"seen": {"y": 1}, "hidden": 4}),
     ("Later", (3,), {}),
     ("Own", (0.5,), {}),
+    ("Open", (2,), {}),
+    ("Opened", (2, (1,)), {"z": 5}),
 ]
 WRONG = [
     ("Empty", (1,), {}),
@@ -100,6 +123,7 @@ WRONG = [
     ("Base", (1,), {"c": 2}),
     ("Base", (1,), {"a": 2}),
     ("Later", (1, 2), {}),
+    ("Opened", (1, (), 2, 3), {}),
 ]
 
 
@@ -127,8 +151,25 @@ def test_instances_are_alike(call):
     assert values[0] == values[1]
     assert outcome(lambda: hash(made)) == outcome(lambda: hash(expected))
     assert type(made).__match_args__ == type(expected).__match_args__
-    assert type(made).__slots__ == type(expected).__slots__
-    assert not hasattr(made, "__dict__")
+    for word in ("__slots__", "__dict__"):
+        assert getattr(type(made), word, None).__class__ == (
+            getattr(type(expected), word, None).__class__
+        )
+    assert hasattr(made, "__dict__") == hasattr(expected, "__dict__")
+
+
+def test_a_record_without_slots_keeps_what_is_computed_once():
+    for one in both("Opened", (4,), {}):
+        assert one.twice == 8 == vars(one)["twice"]
+        with pytest.raises(FrozenInstanceError):
+            one.x = 3
+        assert copy.copy(one) == one
+
+
+def test_signatures_are_alike():
+    for name in ("Base", "Derived", "Open", "Own"):
+        expected, made = (inspect.signature(CLASSES[maker][name]) for maker in MAKERS)
+        assert list(expected.parameters) == list(made.parameters)
 
 
 @pytest.mark.parametrize("call", WRONG, ids=str)

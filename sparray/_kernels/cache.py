@@ -20,7 +20,6 @@ import fcntl
 import hashlib
 import os
 import re
-import tempfile
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -232,6 +231,8 @@ class DiskCache:
         return sum(path.suffix == ".so" for path in files)
 
     def _write(self, path: Path, content: bytes) -> None:
+        import tempfile
+
         handle, temporary = tempfile.mkstemp(prefix=".tmp-", dir=self.directory)
         try:
             with open(handle, "wb") as file:

@@ -2,9 +2,7 @@
 
 import atexit
 import os
-import shutil
 import stat
-import tempfile
 import threading
 from pathlib import Path
 
@@ -107,6 +105,8 @@ def temporary_cache(reason: str) -> DiskCache:
     )
     with _temporary.lock:
         if _temporary.directory is None:
+            import tempfile
+
             _temporary.directory = Path(tempfile.mkdtemp(prefix="sparray-cache-"))
             atexit.register(_remove_tree, _temporary.directory, os.getpid())
         return DiskCache(_temporary.directory, cache_limit())
@@ -130,4 +130,6 @@ def _fault(directory: Path) -> str | None:
 def _remove_tree(directory: Path, owner_pid: int) -> None:
     # A forked child ends too, and must leave its parent's directory alone.
     if os.getpid() == owner_pid:
+        import shutil
+
         shutil.rmtree(directory, ignore_errors=True)

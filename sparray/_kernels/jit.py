@@ -10,11 +10,7 @@ import importlib.machinery
 import importlib.util
 import os
 import re
-import shlex
-import shutil
-import subprocess
 import sysconfig
-import tempfile
 import threading
 from collections.abc import Sequence
 from functools import lru_cache
@@ -122,6 +118,9 @@ def compile_library(source: str, flags: Sequence[str]) -> bytes:
         temporary file that the message names.
     """
     toolchain = find_toolchain()
+    # What compiles is imported where something is compiled.
+    import tempfile
+
     with tempfile.TemporaryDirectory(prefix="sparray-") as name:
         directory = Path(name)
         pyx = directory / f"{MODULE_NAME}.pyx"
@@ -213,6 +212,9 @@ def _find_toolchain(setting: str, path: str) -> Toolchain:
 
 
 def _find_compiler(setting: str, path: str) -> tuple[str, ...] | None:
+    import shlex
+    import shutil
+
     built_with = sysconfig.get_config_var("CC") or ""
     for candidate in (setting, built_with, "cc", "gcc", "clang"):
         words = shlex.split(candidate)
@@ -277,6 +279,8 @@ def _compile_c(
 
 
 def _run(command: Sequence[str]) -> tuple[int, str]:
+    import subprocess
+
     try:
         done = subprocess.run(
             command,
@@ -294,6 +298,8 @@ def _run(command: Sequence[str]) -> tuple[int, str]:
 
 
 def _failure(what: str, errors: str, pyx: Path) -> InternalError:
+    import tempfile
+
     handle, kept = tempfile.mkstemp(prefix="sparray-failed-", suffix=".pyx")
     with open(handle, "wb") as file:
         file.write(pyx.read_bytes())

@@ -161,11 +161,21 @@ def can_load(problem_keys: Iterable[str]) -> bool:
     problem_keys : iterable of str
         As for `load_kernel`.
     """
+    missing = [key for key in problem_keys if not _is_at_hand(key)]
+    if not missing:
+        return True
     try:
         jit.find_toolchain()
     except jit.CompilerMissing:
-        return all(map(has_kernel, problem_keys))
+        return all(map(has_kernel, missing))
     return True
+
+
+def _is_at_hand(problem_key: str) -> bool:
+    """Tell whether a kernel needs no compiler, nor is looked for in the cache."""
+    if _kernels.get(problem_key) is not None:
+        return True
+    return built_in.find(problem_key, host_target()) is not None
 
 
 def _cached_name(problem_key: str, environment: str) -> str:

@@ -11,7 +11,6 @@ import hashlib
 import json
 import os
 import re
-import tempfile
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -102,6 +101,8 @@ def remember(way: str, record: Mapping[str, Any], *problem: str) -> Path | None:
     path = folder / f"{_name(problem)}.json"
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
+        import tempfile
+
         handle, temporary = tempfile.mkstemp(prefix=".tmp-", dir=folder)
         try:
             with open(handle, "w", encoding="utf-8") as file:

@@ -1,11 +1,10 @@
 """What kernels that add up repeated coordinates are made of."""
 
-from dataclasses import dataclass
-
 from sparray.compiler import names
 from sparray.compiler.kernel_facts.list_spec import ListSpec
 from sparray.compiler.loop_ir import nodes as ir
 from sparray.compiler.loop_ir.dtypes import computed_dtype
+from sparray.records import dataclass
 
 __all__ = ["GatherSpec", "REHASH"]
 

@@ -1,11 +1,11 @@
 """What kernels have in common that make one list of coordinates of another."""
 
 import hashlib
-from dataclasses import dataclass
 from functools import cached_property
 
 from sparray.compiler import names
 from sparray.compiler.loop_ir import nodes as ir
+from sparray.records import dataclass
 
 __all__ = ["ListSpec"]
 

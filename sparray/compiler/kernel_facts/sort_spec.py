@@ -1,10 +1,9 @@
 """What kernels that sort a list of coordinates are made of."""
 
-from dataclasses import dataclass
-
 from sparray.compiler import names
 from sparray.compiler.kernel_facts.list_spec import ListSpec
 from sparray.compiler.loop_ir import nodes as ir
+from sparray.records import dataclass
 
 __all__ = ["MOST_DIGIT_BITS", "SortSpec"]
 
