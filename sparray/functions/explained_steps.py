@@ -17,6 +17,7 @@ from sparray.compiler.scheduler.loop_tree import (
     loop_tree,
     workspace_sizes,
 )
+from sparray.compiler.scheduler.options import HOPELESS
 from sparray.compiler.scheduler.steps import (
     CutStep,
     GatherStep,
@@ -206,5 +207,8 @@ def _decisions(compiled: CompiledPlan) -> Section:
     found = tuple(filter(_says_something, rejected))
     if not lines:
         count = len(plan.steps)
-        lines = (f"{count} step{'s' if count > 1 else ''}: the cheapest plan",)
+        lines = (
+            f"{count} step{'s' if count > 1 else ''}: the cheapest plan; ways with "
+            f"conversions that cost over {HOPELESS:g} times as much were not weighed",
+        )
     return Section("decisions", lines, inside=found)

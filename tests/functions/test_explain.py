@@ -64,13 +64,19 @@ def test_a_temporary_is_sized_by_its_own_shape():
 
 
 def test_what_was_rejected_has_a_cost_or_a_reason():
-    text = sp.explain("ik,kj->ij", A, A)
+    kept = np.random.default_rng(0).random((300, 300)) < 0.1
+    square = sp.array(kept * 1.0, "csr")
+    text = sp.explain("ik,kj->ij", square, square)
     assert "loop order i j k: B stores j below k" in text
-    assert "loop order i k j, the result as a list of entries, sorted: " in text
+    assert "convert B to (i, j) -> (j: dense, i: compressed), loop order i j k" in text
     rejected = text.partition("rejected ways to compute out")[2].splitlines()[1:]
     costs = [float(line.rsplit(": ", 1)[1].split()[0]) for line in rejected]
     chosen = float(text.partition("estimated cost: ")[2].split()[0])
     assert costs == sorted(costs) and costs[0] >= chosen
+    # Of a small one no conversion is worth a look.
+    text = sp.explain("ik,kj->ij", A, A)
+    assert "rejected ways" not in text
+    assert "cost over 3 times as much were not weighed" in text
 
 
 def test_each_command_is_shown_with_what_it_makes():

@@ -1,6 +1,7 @@
 """Judge loop orders: which of them need no temporary, and what they cost."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import inf
 
 from sparray.compiler import names
 from sparray.compiler.absence import fill_of
@@ -92,11 +93,13 @@ class Candidate:
     collecting: tuple[tuple[str, float], ...] = ()
 
 
-def best_candidate(problem: Problem, statistics: Statistics) -> Candidate | None:
+def best_candidate(
+    problem: Problem, statistics: Statistics, most: float = inf
+) -> Candidate | None:
     """Return the cheapest loop order that needs no temporary, or None.
 
     Of several that cost the same it is the first one that `candidates` yields. Orders
-    whose loops alone cost more than another order are not judged.
+    whose loops alone cost more than another order, or than ``most``, are not judged.
     """
     shape = shape_of(problem)
     orders = list(_allowed(shape, problem))
@@ -109,7 +112,7 @@ def best_candidate(problem: Problem, statistics: Statistics) -> Candidate | None
     best: Candidate | None = None
     place = 0
     for number, bound in ranked:
-        if best is not None and bound > best.cost:
+        if bound > (most if best is None else best.cost):
             break
         found = judge(orders[number], shape, problem, statistics)
         if isinstance(found, str):
@@ -119,12 +122,17 @@ def best_candidate(problem: Problem, statistics: Statistics) -> Candidate | None
     return best
 
 
-def candidates(problem: Problem, statistics: Statistics) -> Iterator[Candidate]:
-    """Yield every loop order that the levels allow and that needs no temporary."""
+def candidates(
+    problem: Problem, statistics: Statistics, most: float = inf
+) -> Iterator[Candidate]:
+    """Yield every loop order that the levels allow and that needs no temporary.
+
+    None that costs more than ``most``.
+    """
     shape = shape_of(problem)
     for order in _allowed(shape, problem):
         candidate = judge(order, shape, problem, statistics)
-        if not isinstance(candidate, str):
+        if not isinstance(candidate, str) and candidate.cost <= most:
             yield candidate
 
 

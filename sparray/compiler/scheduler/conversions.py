@@ -16,6 +16,7 @@ __all__ = [
     "conversion_cost",
     "conversion_statistics",
     "is_direct",
+    "least_conversion_cost",
 ]
 
 
@@ -56,11 +57,16 @@ def _is_direct(spec: TensorSpec, wanted: TensorSpec, extent: int, stored: int) -
     return best_candidate(problem, _sized(problem, extent, stored)) is not None
 
 
+def least_conversion_cost(entries: float) -> float:
+    """Return what no conversion of some entries costs less than."""
+    return COSTS["step"] + COSTS["convert"] * entries
+
+
 def conversion_cost(
     statistics: Statistics, spec: TensorSpec, wanted: TensorSpec, entries: float
 ) -> float:
     """Return the cost of a conversion of some entries."""
     if is_direct(statistics, spec, wanted):
-        return COSTS["step"] + COSTS["convert"] * entries
+        return least_conversion_cost(entries)
     # Listed, sorted, and taken from there.
     return 3 * COSTS["step"] + (COSTS["convert"] + COSTS["sort"]) * entries

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import permutations
-from math import prod
+from math import inf, prod
 
 from sparray.compiler.cin.concretize import merged_value, split_reductions
 from sparray.compiler.index_notation.affine import bases
@@ -20,7 +20,11 @@ from sparray.compiler.scheduler.candidates import (
     candidate_in,
 )
 from sparray.compiler.scheduler.contraction import occupied
-from sparray.compiler.scheduler.conversions import conversion_cost, is_direct
+from sparray.compiler.scheduler.conversions import (
+    conversion_cost,
+    is_direct,
+    least_conversion_cost,
+)
 from sparray.compiler.scheduler.cost_model import COSTS, estimate_loops
 from sparray.compiler.scheduler.loop_order import constraints, violated
 from sparray.compiler.scheduler.merging import gather_cost, sort_cost, takes_table
@@ -38,9 +42,20 @@ from sparray.formats.format import Format
 from sparray.formats.level import Locatable
 from sparray.records import dataclass
 
-__all__ = ["Judge", "Option", "options", "result_entries", "result_products"]
+__all__ = [
+    "HOPELESS",
+    "Judge",
+    "Option",
+    "options",
+    "result_entries",
+    "result_products",
+]
 
-Judge = Callable[[Problem, Statistics], Iterable[Candidate]]
+HOPELESS = 3.0
+"""What costs that many times what a kernel without any conversion does is not looked
+at."""
+
+Judge = Callable[[Problem, Statistics, float], Iterable[Candidate]]
 """Picks the loop orders that are looked at for a kernel."""
 
 _MOST_REORDERED = 4
@@ -83,9 +98,11 @@ class Option:
     table: bool = False
 
 
-def _best(problem: Problem, statistics: Statistics) -> list[Candidate]:
-    """Look at the cheapest loop order only."""
-    found = best_candidate(problem, statistics)
+def _best(
+    problem: Problem, statistics: Statistics, most: float = inf
+) -> list[Candidate]:
+    """Look at the cheapest loop order only, if it may cost no more than ``most``."""
+    found = best_candidate(problem, statistics, most)
     return [] if found is None else [found]
 
 
@@ -111,14 +128,18 @@ def options(
         Which loop orders of each kernel to look at: `candidates` for all of them. By
         default the cheapest one.
     """
-    found = False
-    for candidate in judge(problem, statistics):
+    found, most = False, inf
+    for candidate in judge(problem, statistics, inf):
         found = True
+        most = min(most, HOPELESS * candidate.cost)
         yield Option(problem, statistics, candidate, candidate.cost, {})
     if found and (direct_only or _is_copy(problem)):
         # What converts a copy's operand first does the work of the copy, and again.
         return
-    for option in _with_conversions(problem, statistics, direct_only, judge):
+    if judge is not _best:
+        # All ways are asked for, not the best one.
+        most = inf
+    for option in _with_conversions(problem, statistics, direct_only, judge, most):
         found = True
         yield option
     if not found and not direct_only:
@@ -132,21 +153,33 @@ def _is_copy(problem: Problem) -> bool:
 
 
 def _with_conversions(
-    problem: Problem, statistics: Statistics, direct_only: bool, judge: Judge
+    problem: Problem,
+    statistics: Statistics,
+    direct_only: bool,
+    judge: Judge,
+    most: float,
 ) -> Iterator[Option]:
-    yield from _converted_operands(problem, statistics, direct_only, judge)
-    yield from _laid_out_operands(problem, statistics, judge)
+    """Yield the options with a conversion, which alone may cost up to ``most``."""
+    yield from _converted_operands(problem, statistics, direct_only, judge, most)
+    yield from _laid_out_operands(problem, statistics, judge, most)
     if problem.output.format.is_dense and contains_reduce(problem.assignment.value):
-        yield from _laid_out_result(problem, statistics, judge)
+        yield from _laid_out_result(problem, statistics, judge, most)
     if not problem.output.format.is_dense:
         products = result_products(problem, statistics)
         entries = result_entries(problem, statistics)
-        yield from _converted_result(problem, statistics, direct_only, entries, judge)
-        yield from _sorted_result(problem, statistics, products, judge)
+        if least_conversion_cost(entries) <= most:
+            yield from _converted_result(
+                problem, statistics, direct_only, entries, judge, most
+            )
+        yield from _sorted_result(problem, statistics, products, judge, most)
 
 
 def _converted_operands(
-    problem: Problem, statistics: Statistics, direct_only: bool, judge: Judge
+    problem: Problem,
+    statistics: Statistics,
+    direct_only: bool,
+    judge: Judge,
+    most: float,
 ) -> Iterator[Option]:
     """Yield an option for each other way to store each sparse operand."""
     for access in accesses(problem.assignment.value):
@@ -154,6 +187,8 @@ def _converted_operands(
         if not 2 <= spec.format.ndim <= _MOST_REORDERED or spec.format.is_dense:
             continue
         stored = statistics.positions[name][-1]
+        if least_conversion_cost(stored) > most:
+            continue
         others = [*_other_orders(spec)]
         if not direct_only:
             others += _located_first(access, spec, statistics)
@@ -162,13 +197,13 @@ def _converted_operands(
                 continue
             changed, sizes = _respecified(problem, statistics, {name: other})
             around = conversion_cost(statistics, spec, other, stored)
-            for candidate in judge(changed, sizes):
+            for candidate in judge(changed, sizes, most - around):
                 cost = candidate.cost + around
                 yield Option(changed, sizes, candidate, cost, {name: other})
 
 
 def _laid_out_operands(
-    problem: Problem, statistics: Statistics, judge: Judge
+    problem: Problem, statistics: Statistics, judge: Judge, most: float
 ) -> Iterator[Option]:
     """Yield an option for each sum's index: dense operands with it innermost.
 
@@ -181,13 +216,14 @@ def _laid_out_operands(
         if not convert:
             continue
         changed, sizes = _respecified(problem, statistics, convert)
-        for candidate in judge(changed, sizes):
-            cost = candidate.cost + _transposed(convert, statistics)
+        moved = _transposed(convert, statistics)
+        for candidate in judge(changed, sizes, most - moved):
+            cost = candidate.cost + moved
             yield Option(changed, sizes, candidate, cost, convert)
 
 
 def _laid_out_result(
-    problem: Problem, statistics: Statistics, judge: Judge
+    problem: Problem, statistics: Statistics, judge: Judge, most: float
 ) -> Iterator[Option]:
     """Yield an option for each index of a dense result: all that has it innermost.
 
@@ -210,7 +246,7 @@ def _laid_out_result(
         elements = prod(statistics.extent(each) for each in target.indices)
         moved = _transposed(convert, statistics)
         moved += COSTS["step"] + COSTS["transpose"] * elements
-        for candidate in judge(changed, sizes):
+        for candidate in judge(changed, sizes, most - moved):
             cost = candidate.cost + moved
             yield Option(changed, sizes, candidate, cost, convert, output)
 
@@ -241,6 +277,7 @@ def _converted_result(
     direct_only: bool,
     entries: float,
     judge: Judge,
+    most: float,
 ) -> Iterator[Option]:
     """Yield an option for each other order of the result's levels."""
     output = problem.output
@@ -250,14 +287,18 @@ def _converted_result(
         if direct_only and not is_direct(statistics, other, output):
             continue
         changed = replace(problem, output=other)
-        for candidate in judge(changed, statistics):
-            cost = conversion_cost(statistics, other, output, entries)
-            cost += candidate.cost
+        around = conversion_cost(statistics, other, output, entries)
+        for candidate in judge(changed, statistics, most - around):
+            cost = candidate.cost + around
             yield Option(changed, statistics, candidate, cost, {}, output)
 
 
 def _sorted_result(
-    problem: Problem, statistics: Statistics, products: float, judge: Judge
+    problem: Problem,
+    statistics: Statistics,
+    products: float,
+    judge: Judge,
+    most: float,
 ) -> Iterator[Option]:
     """Yield the options to collect the result's entries in a list and sort them.
 
@@ -271,19 +312,23 @@ def _sorted_result(
     listed = coordinate_list(output, unique=not repeated)
     if not is_direct(statistics, sorted_spec(listed), output):
         return
+    table, cost = _merging(problem, statistics, products, repeated)
+    # The list is sorted, and the result taken from there.
+    cost += 2 * COSTS["step"]
+    if cost > most:
+        return
     changed = replace(problem, output=listed)
     found = [
         Option(changed, statistics, one, one.cost, {}, output, True)
-        for one in judge(changed, statistics)
+        for one in judge(changed, statistics, most - cost)
     ]
     if repeated:
         found += [
             replace(option, final=output, sort=True)
-            for option in _converted_operands(changed, statistics, False, judge)
+            for option in _converted_operands(
+                changed, statistics, False, judge, most - cost
+            )
         ]
-    table, cost = _merging(problem, statistics, products, repeated)
-    # The list is sorted, and the result taken from there.
-    cost += 2 * COSTS["step"]
     for option in found:
         yield replace(option, cost=option.cost + cost, table=table)
 

@@ -647,8 +647,8 @@ def test_an_expression_is_analysed_once_for_all_formats(
         return found(*given)
 
     monkeypatch.setattr(merge_lattice, "_points", counted)
-    A = sp.array(np.ones((3, 4, 5)), format="csf")
-    U, V = np.ones((4, 7)), np.ones((5, 6))
+    A = sp.array(np.ones((30, 40, 50)), format="csf")
+    U, V = np.ones((40, 7)), np.ones((50, 6))
     expression = einsum_expression("ijk,jl,km->ilm", 3)
     made = operands_plan(expression, [A, U, V], None)
     # Some three hundred pairs of a format and a loop are looked at.
