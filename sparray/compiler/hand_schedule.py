@@ -93,18 +93,22 @@ class Schedule:
         """Add into the result, without a workspace."""
         return self._then("accumulate")
 
-    def collect(self, kind: str) -> "Schedule":
+    def collect(self, kind: str, among: str = "") -> "Schedule":
         """Keep sums whose coordinates come in no order in a ``"list"`` or ``"hashed"``.
 
         A list has an element for every value of the index, a table of hashes slots for
-        as many coordinates as one row can bring.
+        as many coordinates as one row can bring. A list may hold such coordinates alone
+        as are ``among`` the entries of an operand that multiplies the sums, or masks
+        them.
         """
         kept = _text("collect", kind).strip()
         if kept not in COLLECTED:
             raise ScheduleError(
                 f"collect: expected {' or '.join(COLLECTED)}, got {kind!r}"
             )
-        return self._then("collect", kept)
+        if not among:
+            return self._then("collect", kept)
+        return self._then("collect", kept, _tensor("collect", among))
 
     def tile(self, index: str, sizes: int | str) -> "Schedule":
         """Keep the sums of a tile of the innermost index in vector registers.

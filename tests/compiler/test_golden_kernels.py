@@ -19,6 +19,11 @@ KERNELS = {
     "spmm_csr": ("C[i,j] = A[i,k] * B[k,j]", "csr dense", "dense"),
     "spgemm_csr": ("C[i,j] = A[i,k] * B[k,j]", "csr csr", "csr"),
     "spgemm_csr_hashed": ("C[i,j] = A[i,k] * B[k,j]", "csr csr", "csr"),
+    "masked_product_csr": (
+        "C[i,j] = M[i,j] * A[i,k] * B[k,j]",
+        "csr csr csr",
+        "csr",
+    ),
     "sddmm_csr": ("C[i,j] = M[i,j] * A[i,k] * B[j,k]", "csr dense dense", "csr"),
     "add_csr_csr": ("C[i,j] = A[i,j] + B[i,j]", "csr csr", "csr"),
     "mttkrp_csf": ("A[i,r] = T[i,j,k] * B[j,r] * C[k,r]", "csf dense dense", "dense"),
@@ -44,6 +49,7 @@ KERNELS = {
     "one_row_dcsr": ("y[j] = A[3,j]", "dcsr", "dense"),
 }
 BY_HAND = {
+    "masked_product_csr": "reorder(i k j).collect(list, M).parallelize(i)",
     "spgemm_csr_hashed": "reorder(i k j).collect(hashed).parallelize(i)",
     "spmv_csr_precomputed": "unroll(j, 2).precompute(exp(x[j]), i)",
     "product_csr_fused": "reorder(i j k).fuse(i, j).parallelize(i)",

@@ -98,6 +98,9 @@ class Workspace:
     (a value for each entry of an operand's row: it has the operand's indices, of which
     the outermost is bound).
 
+    A ``"list"`` may hold such coordinates alone as an operand stores in the same row:
+    those ``among`` its entries. Whatever reads the list has work nowhere else.
+
     ``fill`` is what a workspace is where nothing is assigned to it; by default 0, or
     the identity of the operator that reduces into it.
     """
@@ -107,6 +110,7 @@ class Workspace:
     kind: str
     dtype: str
     fill: Fill | None = None
+    among: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -131,4 +131,5 @@ def _where(statement: Where) -> str:
     fill = ""
     if workspace.fill is not None and not workspace.fill.is_zero:
         fill = f" fill {workspace.fill}"
-    return f"where[{workspace.kind} {workspace.dtype}{fill}]"
+    among = f" among {workspace.among}" if workspace.among else ""
+    return f"where[{workspace.kind}{among} {workspace.dtype}{fill}]"

@@ -93,6 +93,19 @@ def _to_row(statement: Assign, scope: Scope, ctx: Context) -> None:
 def _to_list(
     statement: Assign, workspace: CollectedBuffers, scope: Scope, ctx: Context
 ) -> None:
+    """Emit an update at a coordinate, if the list may hold it."""
+    wanted = getattr(workspace, "wanted", None)
+    if wanted is None:
+        _update_list(statement, workspace, scope, ctx)
+        return
+    coordinate = scope.coordinates[statement.target.indices[0]]
+    with ctx.builder.branch(ir.Load(wanted, coordinate)):
+        _update_list(statement, workspace, scope, ctx)
+
+
+def _update_list(
+    statement: Assign, workspace: CollectedBuffers, scope: Scope, ctx: Context
+) -> None:
     """Emit an update at a coordinate, which joins the list the first time."""
     b = ctx.builder
     value = None

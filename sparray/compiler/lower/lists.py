@@ -58,23 +58,31 @@ class CollectedBuffers(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ListBuffers:
-    """A value and a mark for each coordinate that there is, and the list."""
+    """A value and a mark for each coordinate that there is, and the list.
+
+    ``wanted``, if given, is true at the coordinates that the list may hold.
+    """
 
     values: ir.Buffer | None
     marks: ir.Buffer
     coordinates: ir.Buffer
     count: ir.Var
+    wanted: ir.Buffer | None = None
 
     @classmethod
     def allocated(
-        cls, name: str, dtype: str | None, size: ir.Expr, b: Builder
+        cls, name: str, dtype: str | None, size: ir.Expr, among: bool, b: Builder
     ) -> "ListBuffers":
-        """Emit the allocation of a workspace's memory, with clear marks."""
+        """Emit the allocation of a workspace's memory, with clear marks.
+
+        ``among`` says that it holds some coordinates only.
+        """
         return cls(
             None if dtype is None else b.allocate(f"{name}_values", dtype, size),
             b.allocate(f"{name}_marks", "bool", size, zeroed=True),
             b.allocate(f"{name}_list", "int64", size),
             b.declare(f"{name}_count", literal(0)),
+            b.allocate(f"{name}_wanted", "bool", size, zeroed=True) if among else None,
         )
 
     def update(
@@ -116,3 +124,5 @@ class ListBuffers:
             b.free(self.values)
         b.free(self.marks)
         b.free(self.coordinates)
+        if self.wanted is not None:
+            b.free(self.wanted)

@@ -1,6 +1,7 @@
 """Lower a workspace: make it, run its producer, then its consumer."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 
 import numpy as np
@@ -30,12 +31,13 @@ from sparray.compiler.lower.context import (
 from sparray.compiler.lower.expression import spread
 from sparray.compiler.lower.forall import loop_walkers
 from sparray.compiler.lower.insertions import most_insertions
+from sparray.compiler.lower.lists import CollectedBuffers, ListBuffers
 from sparray.compiler.lower.pieces import lanes_of
 from sparray.compiler.lower.scope import Scope
 from sparray.compiler.lower.statement import lower_statement, lowers
 from sparray.compiler.lower.sums import add_up, extra_sums
 from sparray.compiler.lower.tables import TableBuffers
-from sparray.compiler.lower.walker import walker
+from sparray.compiler.lower.walker import Walker, walker
 from sparray.errors import InternalError
 
 __all__ = ["lower_where"]
@@ -153,11 +155,41 @@ def _lower_list(statement: Where, scope: Scope, ctx: Context) -> None:
     b = ctx.builder
     workspace = ctx.lists[statement.workspace.name]
     b.assign(workspace.count, literal(0))
-    lower_statement(statement.producer, _side(statement.producer, scope, ctx), ctx)
+    with _wanted(statement, workspace, scope, ctx):
+        lower_statement(statement.producer, _side(statement.producer, scope, ctx), ctx)
     if _needs_order(statement, scope, ctx):
         workspace.sort(b)
     lower_statement(statement.consumer, _side(statement.consumer, scope, ctx), ctx)
     workspace.clear(b)
+
+
+@contextmanager
+def _wanted(
+    statement: Where, workspace: CollectedBuffers, scope: Scope, ctx: Context
+) -> Iterator[None]:
+    """Surround a producer with the marks of the coordinates that its list may hold."""
+    among = statement.workspace.among
+    if not isinstance(workspace, ListBuffers) or workspace.wanted is None:
+        yield
+        return
+    consumer = statement.consumer
+    if not isinstance(consumer, Forall):
+        raise InternalError(f"expected a loop over a list, got {consumer!r}")
+    inside = _side(consumer, scope, ctx)
+    walked, points = loop_walkers(consumer, inside, ctx)
+    found = next((access for access in walked if access.tensor == among), None)
+    if found is None or not all(found in point for point in points):
+        raise InternalError(f"expected work where {among} has entries alone")
+    w = walker(found, inside, ctx)
+    _mark(w, workspace.wanted, True, ctx)
+    yield
+    _mark(w, workspace.wanted, False, ctx)
+
+
+def _mark(w: Walker, marks: ir.Buffer, mark: bool, ctx: Context) -> None:
+    with ctx.builder.loop(w.hint, w.begin, w.end) as p:
+        with ctx.builder.branch(w.hit(p)) if w.skips else nullcontext():
+            ctx.builder.store(marks, w.coordinate(p), literal(mark))
 
 
 def _lower_hashed(statement: Where, scope: Scope, ctx: Context) -> None:

@@ -98,7 +98,9 @@ def _allocate(lists: Iterable[Where], ctx: Context) -> None:
             continue
         (index,) = workspace.indices
         size = ir.Var(names.extent(index))
-        ctx.lists[name] = ListBuffers.allocated(name, stored, size, b)
+        ctx.lists[name] = ListBuffers.allocated(
+            name, stored, size, bool(workspace.among), b
+        )
 
 
 def _row_length(workspace: Workspace, ctx: Context) -> ir.Expr:

@@ -24,16 +24,29 @@ class Collect:
     one iteration of ``i`` can bring, which is counted before it. The result is the
     same.
 
+    A list ``among`` the entries of an operand ``M``, by which the sums are multiplied,
+    or which masks them: → ``where[list among M]``. The coordinates of its row are
+    marked before the sums, and others are passed over.
+
     Attributes
     ----------
     kind : str
         ``"list"`` or ``"hashed"``.
+    among : str
+        The operand, if any.
     """
 
     kind: str
+    among: str = ""
+
+    @classmethod
+    def named(cls, kind: str) -> "Collect | None":
+        """Return the command for ``"list among M"`` and the like; None for others."""
+        kept, _, among = kind.partition(" among ")
+        return cls(kept, among) if kept in COLLECTED else None
 
     def __str__(self) -> str:
-        return f"collect({self.kind})"
+        return f"collect({self.kind}{self.among and f', {self.among}'})"
 
     def apply(self, statement: Stmt) -> Stmt:
         """Return the statement with such workspaces.
@@ -47,6 +60,11 @@ class Collect:
             raise ScheduleError(
                 f"collect: expected {' or '.join(COLLECTED)}, got {self.kind!r}"
             )
+        if self.among and self.kind != "list":
+            raise ScheduleError(
+                f"collect: expected a list among the entries of an operand, got "
+                f"{self.kind}"
+            )
         if not any(_collects(inside) for inside in walk(statement)):
             raise ScheduleError(
                 "collect: expected a loop of the result inside that of a sum, whose "
@@ -57,7 +75,8 @@ class Collect:
     def _changed(self, statement: Stmt) -> Stmt:
         made = rebuilt(statement, self._changed)
         if isinstance(made, Where) and _collects(made):
-            return replace(made, workspace=replace(made.workspace, kind=self.kind))
+            workspace = replace(made.workspace, kind=self.kind, among=self.among)
+            return replace(made, workspace=workspace)
         return made
 
 

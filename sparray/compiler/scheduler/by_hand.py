@@ -360,8 +360,10 @@ class _Making:
                 self._demand(self._checks(candidate).accumulate(), written)
                 self._apply(Accumulate(), None)
             elif written.name == "collect":
-                self._demand(self._checks(candidate).collect(), written)
-                self._apply(Collect(written.arguments[0]), None)
+                kind, *among = written.arguments
+                tensor = self._operand(among[0], written) if among else ""
+                self._demand(self._checks(candidate).collect(tensor), written)
+                self._apply(Collect(kind, tensor), None)
             else:
                 index = self._loop(written.arguments[0], written)
                 sizes = tuple(map(int, written.arguments[1].split()))
@@ -387,10 +389,10 @@ class _Making:
             self._apply(Tile(self.order[-1], sizes), why)
         elif kinds[:1] == ("memory",):
             self._apply(Accumulate(), "products are added where they belong")
-        elif usual_workspace(candidate, kinds) == "hashed":
-            self._apply(
-                Collect("hashed"), why_collected("hashed", candidate.collecting)
-            )
+        elif (held := usual_workspace(candidate, kinds)) != "list":
+            collect = Collect.named(held)
+            if collect is not None:
+                self._apply(collect, why_collected(held, candidate.collecting))
 
     def _precompute(self, written: WrittenCommand) -> None:
         problem, user = self.problem, self.hand.names

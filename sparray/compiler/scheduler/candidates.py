@@ -1,6 +1,7 @@
 """Judge loop orders: which of them need no temporary, and what they cost."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from math import inf
 
 from sparray.compiler import names
@@ -38,6 +39,7 @@ from sparray.compiler.scheduler.cost_model import (
     least_cost,
     nest_cost,
 )
+from sparray.compiler.scheduler.filters import filters
 from sparray.compiler.scheduler.loop_order import (
     allowed_orders,
     constraints,
@@ -259,6 +261,7 @@ def judge(
     collecting: Mapping[str, float] = {}
     if late and choice.way is Assembly.APPEND:
         sums = _sums(order, late[0], iterations, shape, problem, statistics)
+        sums = replace(sums, each=cost / max(1.0, sums.products))
         if is_collected(problem.output.format):
             collecting = collecting_costs(sums, statistics.workspace_bytes)
         cost += min(collecting.values(), default=COSTS["list"] * sums.entries)
@@ -337,7 +340,11 @@ def _sums(
     itemsize = numpy_dtype(problem.output.dtype).itemsize
     around = order[: order.index(index)] if index in order else order[:-1]
     counting = nest_cost(shape.terms[0], around, problem, statistics)
-    return Collected(products, entries, units, extent, itemsize, counting)
+    wanted = tuple(
+        (tensor, float(statistics.positions[tensor][-1]))
+        for tensor in filters(order, shape, problem)
+    )
+    return Collected(products, entries, units, extent, itemsize, counting, wanted)
 
 
 def _assembled(cost: float, products: float, choice: Choice, problem: Problem) -> float:

@@ -20,7 +20,7 @@ from sparray.compiler.loop_ir.dtypes import computed_dtype
 from sparray.compiler.problem import Problem
 from sparray.compiler.schedule.accumulate import Accumulate
 from sparray.compiler.schedule.assemble import Assemble, Assembly
-from sparray.compiler.schedule.collect import COLLECTED, Collect
+from sparray.compiler.schedule.collect import Collect
 from sparray.compiler.schedule.fuse import Fuse
 from sparray.compiler.schedule.join import Join
 from sparray.compiler.schedule.pack import Pack
@@ -316,8 +316,10 @@ def _hold_sums(
     """Hold sums in the result itself, in a table, or in a list: without a command."""
     if kind == "memory":
         apply(Accumulate(), _why_accumulate(candidate.choice, problem))
-    elif kind == "hashed" or (kind in COLLECTED and kind != usual):
-        apply(Collect(kind), why_collected(kind, candidate.collecting))
+        return
+    collect = Collect.named(kind)
+    if collect is not None and (kind != "list" or kind != usual):
+        apply(collect, why_collected(kind, candidate.collecting))
 
 
 def _sum_inside(

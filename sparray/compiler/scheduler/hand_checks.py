@@ -13,6 +13,7 @@ from sparray.compiler.loop_ir.operators import operator
 from sparray.compiler.problem import Problem
 from sparray.compiler.schedule.assemble import Assembly
 from sparray.compiler.scheduler.assembly import Choice, walked_at
+from sparray.compiler.scheduler.filters import filters
 from sparray.compiler.scheduler.knobs import workspace_kinds
 from sparray.compiler.scheduler.position_checks import (
     check_pos,
@@ -78,11 +79,16 @@ class HandChecks:
             "a dense result that is a sum and nothing else, zero where nothing is added"
         )
 
-    def collect(self) -> str | None:
+    def collect(self, among: str = "") -> str | None:
         """Check that a workspace lists the coordinates of the sums."""
         shape, problem = self.shape, self.problem
         if "list" in workspace_kinds(self.order, self.choice, shape, problem):
-            return None
+            if not among or among in filters(self.order, shape, problem):
+                return None
+            return (
+                "an operand outside of the sum, without an entry of which the result "
+                f"has none, got {self.names.tensors.get(among, among)}"
+            )
         return (
             "one sum, one loop of the result inside that of the sum, and a result that "
             "takes its coordinates in order"

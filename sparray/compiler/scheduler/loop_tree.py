@@ -138,7 +138,7 @@ def _n_bytes(workspace: Workspace, sizes: Mapping[str, int], decision: Decision)
         access = Access(workspace.name, workspace.indices)
         return each * sizes[level_index(spec, access, n_levels(spec) - 1)]
     if workspace.kind == "list":
-        each += LISTED_BYTES
+        each += LISTED_BYTES + bool(workspace.among)
     return each * prod(_length(index, sizes) for index in workspace.indices)
 
 

@@ -71,6 +71,8 @@ def why_workspaces(statement: Stmt) -> list[Reason]:
         made = place.workspace
         name, inside = made.name, " ".join(made.indices)
         how = "takes a slot of a table" if made.kind == "hashed" else "is marked"
+        if made.among:
+            how = f"that {made.among} stores is marked"
         why = (
             f"the loop over {inside} stands inside a sum, so its coordinates come in "
             f"no order and more than once: each {how} and is listed when it first "

@@ -84,8 +84,11 @@ class UserNames:
 
     def renamed(self, command: "Command") -> "Command":
         """Return a command with the user's names; a split stays as it is."""
-        if isinstance(command, Split | Accumulate | Collect):
+        if isinstance(command, Split | Accumulate):
             return command
+        if isinstance(command, Collect):
+            among = self.tensors.get(command.among, command.among)
+            return replace(command, among=among)
         if isinstance(command, Reorder):
             return replace(command, order=tuple(map(self.index, command.order)))
         if isinstance(command, Fuse):
