@@ -8,6 +8,7 @@ all in `lower/test_asymptotics.py`.
 
 import numpy as np
 import pytest
+from oracle_check import interpreted
 
 import sparray as sp
 from sparray.compiler.index_notation.printer import print_assignment
@@ -63,6 +64,43 @@ def test_shapes_that_do_not_fit_are_refused():
     b = sp.array(np.ones((5, 4)), format="csr")
     with pytest.raises(ShapeError, match=r"\(6, 9\)"):
         a @ b
+
+
+@pytest.mark.parametrize(
+    "format",
+    ["bitmap", "(i, j) -> (i: dense, j: bitmap)", "(i, j) -> (i: dense, j: hashed)"],
+)
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("C[i,j] = A[i,j] + D[i,j]", lambda a, d: a + d),
+        ("C[i,j] = max(A[i,j], D[i,j])", np.maximum),
+        ("C[i,j] = D[i,j] * (A[i,j] == 0)", lambda a, d: d * (a == 0)),
+        ("C[i,j] = where(A[i,j], 0, D[i,j])", lambda a, d: np.where(a, 0, d)),
+        ("C[i,j] = A[i,j] * D[i,j]", np.multiply),
+    ],
+)
+def test_a_result_in_a_located_operands_format_has_entries_of_its_own(
+    text, expected, format
+):
+    rng = np.random.default_rng(5)
+    a, a_dense = sparse(rng, (5, 6), format)
+    d = rng.integers(1, 9, (5, 6)).astype(float)
+    with interpreted():
+        made = sp.compute(text, A=a, D=d, format=format)
+    np.testing.assert_array_equal(made.todense(), expected(a_dense, d))
+
+
+@pytest.mark.parametrize("format", ["bitmap", "csr", "(i, j) -> (i: dense, j: bitmap)"])
+def test_what_a_mask_leaves_over_has_not_the_masks_pattern(format):
+    rng = np.random.default_rng(6)
+    mask, stored = sparse(rng, (5, 6), format)
+    d = rng.integers(1, 9, (5, 6)).astype(float)
+    with interpreted():
+        made = sp.compute(
+            "C[i,j] = D[i,j]", D=d, mask=mask, complement=True, format=format
+        )
+    np.testing.assert_array_equal(made.todense(), np.where(stored, 0, d))
 
 
 @pytest.mark.parametrize("format", ["csr", "coo", "csc", "dcsr"])

@@ -329,6 +329,12 @@ def _decides_alone(
         # A located level may hold nothing where the source has an entry.
         if other != access and may_miss(problem.specs[other.tensor], other):
             return False
+    if may_miss(problem.specs[access.tensor], access):
+        # No loop walks it: whether there is work where it has no entry, as in the sum
+        # with a dense operand, is not seen below.
+        alone = (frozenset([access]),)
+        if lattice(value, [access], problem.absence) != alone:
+            return False
     for index in order:
         walked, points = walked_at(value, index, problem)
         if index in reduced and walked:
