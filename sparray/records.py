@@ -61,14 +61,13 @@ def _made(cls: type, slots: bool) -> type:
     if slots:
         functions["__getstate__"] = _state_getter([f.name for f in fields])
         functions["__setstate__"] = _state_setter(list(setters.values()))
+    # `__hash__` is None where there is an `__eq__` and no `__hash__`.
+    lacking = {name for name in (*functions, *_OF_EACH_CLASS) if own.get(name) is None}
     then = hasattr(made, "__post_init__")
-    build = partial(_build, made, frozenset(own), fields, setters, then)
+    build = partial(_build, made, lacking, fields, setters, then)
     functions |= {name: _on_first_use(name, build) for name in _OF_EACH_CLASS}
     made.__signature__ = _Signature(build)  # type: ignore[attr-defined]
-    if own.get("__hash__") is not None:
-        # It is None where there is an `__eq__` and no `__hash__`.
-        del functions["__hash__"]
-    _add(made, own, functions)
+    _add(made, lacking, functions)
     return made
 
 
@@ -79,26 +78,24 @@ def _setter(made: type, name: str, slots: bool) -> Callable[[Any, Any], None]:
     return lambda self, value: self.__dict__.__setitem__(name, value)
 
 
-def _add(made: type, own: Container[str], functions: Mapping[str, Any]) -> None:
-    """Give a class functions, but none that it has ``own`` ones of."""
+def _add(made: type, lacking: Container[str], functions: Mapping[str, Any]) -> None:
+    """Give a class the functions that it is lacking."""
     for name, function in functions.items():
-        if name not in own or name == "__hash__":
+        if name in lacking:
             function.__qualname__ = f"{made.__qualname__}.{name}"
             setattr(made, name, function)
 
 
 def _build(
     made: type,
-    own: frozenset[str],
+    lacking: Container[str],
     fields: "list[Field[Any]]",
     setters: dict[str, Any],
     then: bool,
 ) -> dict[str, Any]:
     """Put what is compiled in place of what waits for the first use."""
     functions = _compiled(fields, setters, then)
-    if getattr(vars(made).get("__hash__"), "waits", False) is False:
-        del functions["__hash__"]
-    _add(made, own, functions)
+    _add(made, lacking, functions)
     return functions
 
 
@@ -108,7 +105,6 @@ def _on_first_use(name: str, build: Callable[[], dict[str, Any]]) -> Callable[..
     def wait(self: Any, *args: Any, **named: Any) -> Any:
         return build()[name](self, *args, **named)
 
-    wait.waits = True  # type: ignore[attr-defined]
     return wait
 
 

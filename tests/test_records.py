@@ -166,6 +166,19 @@ def test_a_record_without_slots_keeps_what_is_computed_once():
         assert copy.copy(one) == one
 
 
+def test_what_waits_for_the_first_use_may_be_called_after_it():
+    """Another thread may have been about to call it."""
+
+    @records.dataclass(frozen=True, slots=True)
+    class Record:
+        x: int
+
+    waiting = [vars(Record)[name] for name in ("__hash__", "__eq__")]
+    one, other = Record(1), Record(1)
+    assert waiting[0](one) == hash(other)
+    assert waiting[1](one, other)
+
+
 def test_signatures_are_alike():
     for name in ("Base", "Derived", "Open", "Own"):
         expected, made = (inspect.signature(CLASSES[maker][name]) for maker in MAKERS)
