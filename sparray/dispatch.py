@@ -22,6 +22,7 @@ from sparray.evaluation.stored import (
     count_class,
     dense_operand,
     rows_aligned,
+    stored_operand,
 )
 from sparray.formats.format import Format
 from sparray.formats.level import Locatable, PositionIterable
@@ -250,6 +251,7 @@ def _run(call: _Call, expression: Expression, operands: Sequence[Given]) -> Stor
         return _run(wide, expression, operands)
 
 
+@collection_paused()
 def _prepare(
     expression: Expression,
     operands: Sequence[Given],
@@ -257,18 +259,6 @@ def _prepare(
     prune: bool,
     index_dtype: str | None,
     merging: str = "",
-) -> _Call:
-    with collection_paused():
-        return _prepared(expression, operands, format, prune, index_dtype, merging)
-
-
-def _prepared(
-    expression: Expression,
-    operands: Sequence[Given],
-    format: Format | None,
-    prune: bool,
-    index_dtype: str | None,
-    merging: str,
 ) -> _Call:
     # Imported when there is something to plan: `import sparray` is to be quick.
     from sparray.evaluation.planning import operands_plan
@@ -362,10 +352,7 @@ def joined_runner(
     from sparray.evaluation.joining import join_indices
     from sparray.evaluation.planning import operand_specs
 
-    given = [
-        dense_operand(operand) if isinstance(operand, np.ndarray) else operand
-        for operand in operands
-    ]
+    given = [*map(stored_operand, operands)]
     specs = operand_specs(expression, given)
     joining = join_indices(expression, specs, at_once=tables)
     if joining is None:

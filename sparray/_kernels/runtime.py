@@ -144,9 +144,9 @@ def has_kernel(problem_key: str) -> bool:
     """
     if problem_key in _kernels:
         return _kernels[problem_key] is not None
+    if _is_at_hand(problem_key):
+        return True
     try:
-        if built_in.find(problem_key, host_target()) is not None:
-            return True
         name = _cached_name(problem_key, _environment(march_flags()))
     except jit.CompilerMissing:
         return False

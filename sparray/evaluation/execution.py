@@ -24,15 +24,9 @@ from sparray.compiler.kernel_facts.appending import (
     keeps_leaf,
     located_prefix,
 )
-from sparray.compiler.kernel_facts.block_results import (
-    clears_blocks,
-)
-from sparray.compiler.kernel_facts.chunks import (
-    chunks_of,
-)
-from sparray.compiler.kernel_facts.entry_bound import (
-    entry_bound,
-)
+from sparray.compiler.kernel_facts.block_results import clears_blocks
+from sparray.compiler.kernel_facts.chunks import chunks_of
+from sparray.compiler.kernel_facts.entry_bound import entry_bound
 from sparray.compiler.pipeline import CompiledPlan, KernelSpec
 from sparray.compiler.schedule.assemble import Assembly
 from sparray.compiler.scheduler.kept_entries import keeps_entries

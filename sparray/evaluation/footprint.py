@@ -15,9 +15,7 @@ from sparray.compiler.cin.nodes import Forall, Workspace
 from sparray.compiler.index_notation.places import target_place, word_place
 from sparray.compiler.index_notation.tokenizer import marked
 from sparray.compiler.index_notation.traversal import accesses
-from sparray.compiler.kernel_facts.workspaces import (
-    LISTED,
-)
+from sparray.compiler.kernel_facts.workspaces import LISTED
 from sparray.compiler.loop_ir.dtypes import numpy_dtype
 from sparray.compiler.problem import TensorSpec
 from sparray.compiler.scheduler.decision import Decision

@@ -7,9 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sparray._kernels.memory import empty
-from sparray.compiler.kernel_facts.entry_bound import (
-    EntryBound,
-)
+from sparray.compiler.kernel_facts.entry_bound import EntryBound
 from sparray.compiler.problem import TensorSpec
 from sparray.evaluation.stored import IndexWidthError, Operand, Stored
 from sparray.formats.format import Format

@@ -35,9 +35,9 @@ from sparray.evaluation.product_repeats import product_repeats
 from sparray.evaluation.stored import (
     Operand,
     count_class,
-    dense_operand,
     index_dtype,
     rows_aligned,
+    stored_operand,
 )
 from sparray.formats.format import Format
 from sparray.formats.repetition import distinct_coordinates
@@ -161,10 +161,7 @@ def operands_problem(
             f"{len(operands)}"
         )
     sizes = dict(zip(expression.sizes, expression.extents(operands), strict=True))
-    given = [
-        dense_operand(operand) if isinstance(operand, np.ndarray) else operand
-        for operand in operands
-    ]
+    given = [*map(stored_operand, operands)]
     described = tuple(map(describe, given))
     problem, statistics = state_problem(
         expression, described, sizes, format, prune, index_dtype

@@ -20,7 +20,7 @@ from sparray.evaluation.program_steps import (
     check_options,
     program_steps,
 )
-from sparray.evaluation.stored import Operand, Stored, dense_operand
+from sparray.evaluation.stored import Operand, Stored, stored_operand
 from sparray.formats.format import Format
 from sparray.formats.named import as_format
 
@@ -169,7 +169,7 @@ def describe_operands(
     """Return what a plan needs to know of a program's operands."""
     from sparray.evaluation.planning import describe
 
-    return {name: describe(_operand(operands[name])) for name in names}
+    return {name: describe(stored_operand(operands[name])) for name in names}
 
 
 def shared_levels(operands: Mapping[str, Given]) -> dict[str, int]:
@@ -245,7 +245,7 @@ class GroupRunner:
         if kernel is None:
             self._run_apart(arrays, formats)
             return
-        given = [_operand(arrays[name]) for name in kernel.tensors]
+        given = [stored_operand(arrays[name]) for name in kernel.tensors]
         if not kernel.fits(given):
             self._run_apart(arrays, formats)
             return
@@ -360,10 +360,6 @@ class _JoinedKernel:
         from sparray.evaluation.planning import operand_spec
 
         return all(operand_spec(given[n]) == spec for n, spec in self.specs.items())
-
-
-def _operand(given: Given) -> Operand:
-    return dense_operand(given) if isinstance(given, np.ndarray) else given
 
 
 @lru_cache(maxsize=1024)

@@ -22,6 +22,7 @@ __all__ = [
     "IndexWidthError",
     "Operand",
     "Stored",
+    "stored_operand",
     "buffers",
     "count_class",
     "dense_operand",
@@ -225,6 +226,11 @@ def dense_operand(array: npt.NDArray[Any]) -> Stored:
     if not flat.dtype.isnative or not flat.flags.aligned:
         flat = flat.astype(flat.dtype.newbyteorder("="), copy=True)
     return Stored(format, array.shape, ({},) * array.ndim, flat)
+
+
+def stored_operand(given: Operand | npt.NDArray[Any]) -> Operand:
+    """Return a NumPy array as an operand, and an operand as it is."""
+    return dense_operand(given) if isinstance(given, np.ndarray) else given
 
 
 @lru_cache(maxsize=128)

@@ -25,7 +25,7 @@ from sparray.evaluation.planning import operand_specs, stated_assignment
 from sparray.evaluation.program_texts import is_program
 from sparray.evaluation.programs import parsed_program
 from sparray.evaluation.readings import Given, mask_operand, read_operands
-from sparray.evaluation.stored import IndexWidthError, Stored, dense_operand
+from sparray.evaluation.stored import IndexWidthError, Stored, stored_operand
 from sparray.formats.coordinates import as_dtype
 from sparray.formats.format import Format
 from sparray.formats.named import as_format, named_format
@@ -98,10 +98,7 @@ class Kernel(KernelTexts):
     def _run(self, operands: Sequence[Given]) -> Stored:
         """Run the kernels that are shown, if they are for such operands."""
         format = self.problem.output.format
-        stored = [
-            dense_operand(operand) if isinstance(operand, np.ndarray) else operand
-            for operand in operands
-        ]
+        stored = [*map(stored_operand, operands)]
         specs = operand_specs(self.expression, stored)
         if self.joining is None and specs == dict(self.problem.operands):
             extents = self.expression.extents(stored)

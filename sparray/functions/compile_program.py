@@ -3,8 +3,6 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from sparray.compiler.index_notation.program import Program
 from sparray.compiler.index_notation.traversal import accesses
 from sparray.compiler.kernel_facts.gather_spec import GatherSpec
@@ -20,7 +18,7 @@ from sparray.evaluation.program_plan import Group, plan_program
 from sparray.evaluation.program_steps import ProgramOptions, program_steps
 from sparray.evaluation.programs import GroupRunner, check_shapes
 from sparray.evaluation.readings import over_semiring
-from sparray.evaluation.stored import Stored, dense_operand
+from sparray.evaluation.stored import Stored, stored_operand
 from sparray.formats.format import Format
 from sparray.formats.named import as_format
 from sparray.functions.einsum import Operand, as_mask, as_operand
@@ -151,7 +149,7 @@ class Part:
         (step,) = self.group.steps
         expression = step.expression
         given = [arrays[name] for name in expression.tensors]
-        stored = [dense_operand(x) if isinstance(x, np.ndarray) else x for x in given]
+        stored = [*map(stored_operand, given)]
         specs = {name: operand_spec(stored[n]) for name, n in expression.operands}
         if self.plan is None or specs != dict(self.plan.compiled.plan.problem.operands):
             format = formats.get(step.target)

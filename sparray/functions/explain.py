@@ -4,8 +4,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Literal
 
-import numpy as np
-
 from sparray.compiler.index_notation.printer import print_access, print_assignment
 from sparray.compiler.index_notation.semiring import Semiring, as_semiring
 from sparray.compiler.pipeline import CompiledPlan
@@ -26,7 +24,7 @@ from sparray.evaluation.expression import (
 from sparray.evaluation.planning import operands_plan
 from sparray.evaluation.program_texts import is_program
 from sparray.evaluation.readings import read_operands
-from sparray.evaluation.stored import dense_operand
+from sparray.evaluation.stored import stored_operand
 from sparray.formats.format import Format
 from sparray.formats.named import as_format
 from sparray.functions.einsum import as_operand, with_mask
@@ -179,10 +177,7 @@ def planned_road(
         runner = joined_runner(expression, operands, format, False)
         while runner is not None:
             expression.extents(operands)
-            given = [
-                dense_operand(operand) if isinstance(operand, np.ndarray) else operand
-                for operand in operands
-            ]
+            given = [*map(stored_operand, operands)]
             named = {name: given[n] for name, n in expression.operands}
             made, places = runner.joining.operands(named)
             counts = {index: table.shape[1] for index, table in places.items()}
