@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING
 
 from sparray.compiler.index_notation.verify import verify as verify_assignment
 from sparray.compiler.kernel_facts.gather_spec import GatherSpec
-from sparray.compiler.kernel_facts.index_order import (
-    index_order,
-)
+from sparray.compiler.kernel_facts.index_order import index_order
 from sparray.compiler.kernel_facts.sort_spec import SortSpec
 from sparray.compiler.loop_ir import nodes as ir
 from sparray.compiler.problem import Problem

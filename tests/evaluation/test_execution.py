@@ -15,9 +15,7 @@ from oracle_check import (
 
 import sparray as sp
 from sparray import dispatch
-from sparray.compiler.kernel_facts.chunks import (
-    WORK_PER_THREAD,
-)
+from sparray.compiler.kernel_facts.chunks import WORK_PER_THREAD
 from sparray.dispatch import evaluate, evaluate_expression
 from sparray.errors import KernelMemoryError
 from sparray.evaluation import execution

@@ -145,6 +145,21 @@ class Builder:
             yield var
 
     @contextmanager
+    def loop_by_groups(
+        self, hint: str, begin: ir.Expr, end: ir.Expr, size: int
+    ) -> Iterator[tuple[ir.Var, ir.Var, ir.Var]]:
+        """Open the body of a `For` over whole groups of a range.
+
+        Gives its variable, the first of a group, and the range that is left: where it
+        begins and ends.
+        """
+        first, last = self.declare("first", begin), self.declare("last", end)
+        groups = ir.Binary("floordiv", sub(last, first), literal(size), "int64")
+        rest = self.declare("rest", add(first, mul(literal(size), groups)))
+        with self.loop(hint, first, rest, step=size) as var:
+            yield var, rest, last
+
+    @contextmanager
     def parallel(self, hint: str, count: ir.Expr, threads: ir.Expr) -> Iterator[ir.Var]:
         """Open the body of a `Parallel` and give its fresh task variable."""
         var = ir.Var(self.fresh(hint))

@@ -19,16 +19,8 @@ from sparray.compiler.levels import level_index
 from sparray.compiler.loop_ir import nodes as ir
 from sparray.compiler.loop_ir.builder import add, literal, mul
 from sparray.compiler.lower.append import stored_value
-from sparray.compiler.lower.context import (
-    Context,
-    Output,
-    level_buffer,
-)
-from sparray.compiler.lower.output import (
-    bound_coordinate,
-    insert,
-    store_value,
-)
+from sparray.compiler.lower.context import Context, Output, level_buffer
+from sparray.compiler.lower.output import bound_coordinate, insert, store_value
 from sparray.compiler.lower.scope import Scope
 from sparray.compiler.problem import TensorSpec
 from sparray.formats.allotted import PlaceInsertable

@@ -25,21 +25,12 @@ from sparray.compiler.loop_ir import nodes as ir
 from sparray.compiler.loop_ir.builder import add, cast, less, literal, mul
 from sparray.compiler.loop_ir.dtypes import computed_dtype
 from sparray.compiler.lower.access import advance, start
-from sparray.compiler.lower.context import (
-    Context,
-    Output,
-    zero_of,
-)
+from sparray.compiler.lower.context import Context, Output, zero_of
 from sparray.compiler.lower.coordinates import coordinate
 from sparray.compiler.lower.scope import Scope
 from sparray.compiler.problem import TensorSpec
 from sparray.errors import InternalError, UnsupportedError
-from sparray.formats.level import (
-    Appendable,
-    Level,
-    LevelView,
-    Located,
-)
+from sparray.formats.level import Appendable, Level, LevelView, Located
 from sparray.formats.slotted import Slotted
 
 __all__ = [

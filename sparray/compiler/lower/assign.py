@@ -5,11 +5,7 @@ from sparray.compiler.cin.nodes import Assign
 from sparray.compiler.loop_ir import nodes as ir
 from sparray.compiler.loop_ir.builder import cast, literal
 from sparray.compiler.lower.context import Context
-from sparray.compiler.lower.expression import (
-    combine,
-    lower_expression,
-    spread,
-)
+from sparray.compiler.lower.expression import combine, lower_expression, spread
 from sparray.compiler.lower.lists import CollectedBuffers
 from sparray.compiler.lower.output import store_value
 from sparray.compiler.lower.pieces import pieces
@@ -93,30 +89,18 @@ def _to_row(statement: Assign, scope: Scope, ctx: Context) -> None:
 def _to_list(
     statement: Assign, workspace: CollectedBuffers, scope: Scope, ctx: Context
 ) -> None:
-    """Emit an update at a coordinate, if the list may hold it."""
-    wanted = getattr(workspace, "wanted", None)
-    if wanted is None:
-        _update_list(statement, workspace, scope, ctx)
-        return
-    coordinate = scope.coordinates[statement.target.indices[0]]
-    with ctx.builder.branch(ir.Load(wanted, coordinate)):
-        _update_list(statement, workspace, scope, ctx)
-
-
-def _update_list(
-    statement: Assign, workspace: CollectedBuffers, scope: Scope, ctx: Context
-) -> None:
     """Emit an update at a coordinate, which joins the list the first time."""
     b = ctx.builder
-    value = None
-    if workspace.values is not None:
-        made = _value(statement, workspace.values.dtype, scope, ctx)
-        value = made if isinstance(made, ir.Var) else b.declare("value", made)
-
-    def combined(old: ir.Expr) -> ir.Expr:
-        op = statement.op if statement.op is not None else "add"
-        new = old if value is None else value
-        return combine(op, old, new, new.dtype)
-
     coordinate = scope.coordinates[statement.target.indices[0]]
-    workspace.update(coordinate, value, combined, b)
+    with workspace.if_held(coordinate, b):
+        value = None
+        if workspace.values is not None:
+            made = _value(statement, workspace.values.dtype, scope, ctx)
+            value = made if isinstance(made, ir.Var) else b.declare("value", made)
+
+        def combined(old: ir.Expr) -> ir.Expr:
+            op = statement.op if statement.op is not None else "add"
+            new = old if value is None else value
+            return combine(op, old, new, new.dtype)
+
+        workspace.update(coordinate, value, combined, b)

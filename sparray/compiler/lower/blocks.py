@@ -15,10 +15,7 @@ from collections.abc import Callable, Iterator
 from typing import ClassVar
 
 from sparray.compiler.index_notation.nodes import Access
-from sparray.compiler.kernel_facts.appending import (
-    appended_levels,
-    located_prefix,
-)
+from sparray.compiler.kernel_facts.appending import appended_levels, located_prefix
 from sparray.compiler.kernel_facts.block_results import clears_blocks
 from sparray.compiler.levels import level_index, n_levels
 from sparray.compiler.loop_ir import nodes as ir
@@ -30,17 +27,8 @@ from sparray.compiler.lower.append import (
     counts_buffer,
     stored_value,
 )
-from sparray.compiler.lower.context import (
-    Context,
-    Output,
-    Phase,
-    zero_of,
-)
-from sparray.compiler.lower.output import (
-    bound_coordinate,
-    insert,
-    store_value,
-)
+from sparray.compiler.lower.context import Context, Output, Phase, zero_of
+from sparray.compiler.lower.output import bound_coordinate, insert, store_value
 from sparray.compiler.lower.scope import Scope
 from sparray.compiler.problem import TensorSpec
 from sparray.errors import InternalError

@@ -1,6 +1,7 @@
 """The parts of one function under construction that do not depend on the place."""
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import field
 from enum import Enum
 from typing import ClassVar
@@ -178,6 +179,15 @@ class Context:
     rows: dict[str, RowBuffers] = field(default_factory=dict)
     chunk: ir.Expr = field(default_factory=lambda: literal(0))
     instead: Callable[[Forall, Scope], bool] | None = None
+
+    @contextmanager
+    def asked_first(self, instead: Callable[[Forall, Scope], bool]) -> Iterator[None]:
+        """Let something be asked first about each loop that is lowered meanwhile."""
+        outer, self.instead = self.instead, instead
+        try:
+            yield
+        finally:
+            self.instead = outer
 
     @property
     def counting(self) -> bool:

@@ -31,14 +31,11 @@ from sparray.compiler.lower.scope import Scope
 from sparray.compiler.lower.side_by_side import lower_side_by_side
 from sparray.compiler.lower.statement import lower_statement
 from sparray.compiler.lower.sums import use_sums
-from sparray.compiler.lower.walker import (
-    Walker,
-    segment_end,
-    walker,
-)
+from sparray.compiler.lower.walker import Walker, segment_end, walker
 from sparray.compiler.merge_lattice import Lattice, lattice
 
 __all__ = [
+    "hits_only",
     "length_of",
     "loop_walkers",
     "lower_forall",
@@ -211,15 +208,10 @@ def lower_positions(
     if w.unique:
         sums = len(ctx.sums.get(target_access(statement.body).tensor, ())) + 1
         if statement.unroll > 1 and sums > 1:
-            begin = b.declare("first", begin)
-            end = b.declare("last", end)
-            whole = mul(literal(sums), _quotient(sub(end, begin), sums))
-            rest = b.declare("rest", add(begin, whole))
-            with b.loop(w.hint, begin, rest, step=sums) as p:
+            with b.loop_by_groups(w.hint, begin, end, sums) as (p, begin, end):
                 for number in use_sums(statement, ctx):
                     here = add(p, literal(number))
                     _lower_position(statement, w, here, scope, ctx)
-            begin = rest
         elif statement.unroll > 1:
             lower = partial(_lower_position, statement, w, scope=scope, ctx=ctx)
             begin, end = lower_side_by_side(statement, w.hint, begin, end, lower, ctx)
@@ -232,7 +224,7 @@ def lower_positions(
         v = b.declare(statement.index, w.coordinate(p))
         segment = segment_end(w, p, last, v, ctx)
         inside = w.enter(scope, v, p, segment)
-        with _hit(w, p, ctx):
+        with hits_only(w, p, ctx):
             lower_body(statement.index, statement.body, v, inside, ctx)
         b.assign(p, segment)
 
@@ -241,13 +233,13 @@ def _lower_position(
     statement: Forall, w: Walker, p: ir.Expr, scope: Scope, ctx: Context
 ) -> None:
     lower_prefetch(statement, w, p, scope, ctx)
-    with _hit(w, p, ctx):
+    with hits_only(w, p, ctx):
         v = ctx.builder.declare(statement.index, w.coordinate(p))
         inside = w.enter(scope, v, p, None)
         lower_body(statement.index, statement.body, v, inside, ctx)
 
 
-def _hit(w: Walker, p: ir.Expr, ctx: Context) -> AbstractContextManager[None]:
+def hits_only(w: Walker, p: ir.Expr, ctx: Context) -> AbstractContextManager[None]:
     """Surround what is done at a position that a walker may have to skip."""
     return ctx.builder.branch(w.hit(p)) if w.skips else nullcontext()
 

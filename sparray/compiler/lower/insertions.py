@@ -39,9 +39,8 @@ def most_insertions(statement: Where, scope: Scope, ctx: Context) -> ir.Expr:
         ctx.builder.assign(most, add(most, _steps(loop, index, inside, ctx)))
         return True
 
-    outer, ctx.instead = ctx.instead, measure
-    lower_statement(statement.producer, scope, ctx)
-    ctx.instead = outer
+    with ctx.asked_first(measure):
+        lower_statement(statement.producer, scope, ctx)
     return minimum(most, extent_of(index))
 
 

@@ -6,23 +6,16 @@ from sparray.compiler import names
 from sparray.compiler.absence import Absence, fill_of
 from sparray.compiler.cin.nodes import Forall, Stmt
 from sparray.compiler.index_notation.nodes import Access
-from sparray.compiler.kernel_facts.allotting import (
-    allotted_depths,
-)
+from sparray.compiler.kernel_facts.allotting import allotted_depths
 from sparray.compiler.kernel_facts.appending import (
     append_groups,
     keeps_fibres_apart,
     keeps_leaf,
     located_prefix,
 )
-from sparray.compiler.kernel_facts.entry_bound import (
-    entry_bound,
-)
+from sparray.compiler.kernel_facts.entry_bound import entry_bound
 from sparray.compiler.kernel_facts.index_order import index_order
-from sparray.compiler.kernel_facts.workspaces import (
-    largest_tiles,
-    workspaces,
-)
+from sparray.compiler.kernel_facts.workspaces import largest_tiles, workspaces
 from sparray.compiler.loop_ir import nodes as ir
 from sparray.compiler.loop_ir.builder import Builder
 
@@ -30,27 +23,14 @@ from sparray.compiler.loop_ir.builder import Builder
 from sparray.compiler.lower import assign, forall, tiles, where  # noqa: F401
 from sparray.compiler.lower.access import advance, start
 from sparray.compiler.lower.allot import AllotOutput, needed_buffers
-from sparray.compiler.lower.append import (
-    AppendOutput,
-    ScatterOutput,
-    counts_buffer,
-)
+from sparray.compiler.lower.append import AppendOutput, ScatterOutput, counts_buffer
 from sparray.compiler.lower.blocks import BlocksOutput, ScatterBlocksOutput
 from sparray.compiler.lower.body import lower_tested
-from sparray.compiler.lower.context import (
-    Context,
-    Output,
-    Phase,
-    parameters,
-)
+from sparray.compiler.lower.context import Context, Output, Phase, parameters
 from sparray.compiler.lower.loops import lower_parallel_loop
 from sparray.compiler.lower.merge_path import lower_merge_path
 from sparray.compiler.lower.one_pass import BoundedOutput
-from sparray.compiler.lower.output import (
-    InheritOutput,
-    InsertOutput,
-    PlaceOutput,
-)
+from sparray.compiler.lower.output import InheritOutput, InsertOutput, PlaceOutput
 from sparray.compiler.lower.parallel import task
 from sparray.compiler.lower.scope import Scope
 from sparray.compiler.lower.statement import lower_statement

@@ -4,6 +4,7 @@ Two kinds have what this module states: `ListBuffers` here, `TableBuffers` besid
 """
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Protocol
 
 from sparray.compiler.loop_ir import nodes as ir
@@ -30,6 +31,9 @@ class CollectedBuffers(Protocol):
     @property
     def count(self) -> ir.Var:
         """How many coordinates were met."""
+
+    def if_held(self, coordinate: ir.Expr, b: Builder) -> AbstractContextManager[None]:
+        """Surround what is done at a coordinate, where it may not hold every one."""
 
     def update(
         self,
@@ -84,6 +88,12 @@ class ListBuffers:
             b.declare(f"{name}_count", literal(0)),
             b.allocate(f"{name}_wanted", "bool", size, zeroed=True) if among else None,
         )
+
+    def if_held(self, coordinate: ir.Expr, b: Builder) -> AbstractContextManager[None]:
+        """Surround what is done at a coordinate: it may be one not wanted."""
+        if self.wanted is None:
+            return nullcontext()
+        return b.branch(ir.Load(self.wanted, coordinate))
 
     def update(
         self,

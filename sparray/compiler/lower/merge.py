@@ -10,11 +10,7 @@ from sparray.compiler.loop_ir import nodes as ir
 from sparray.compiler.loop_ir.builder import add, cast, equal, less, literal
 from sparray.compiler.lower.body import lower_body
 from sparray.compiler.lower.context import Context, extent_of
-from sparray.compiler.lower.galloping import (
-    can_gallop,
-    gallop,
-    uneven,
-)
+from sparray.compiler.lower.galloping import can_gallop, gallop, uneven
 from sparray.compiler.lower.scope import Scope
 from sparray.compiler.lower.walker import Walker, segment_end
 from sparray.compiler.merge_lattice import Lattice

@@ -14,20 +14,13 @@ from dataclasses import dataclass
 
 from sparray.compiler.cin.nodes import Access, Assign, Forall, Where
 from sparray.compiler.kernel_facts.row_splits import splits_rows
-from sparray.compiler.kernel_facts.workspaces import (
-    update_operator,
-)
+from sparray.compiler.kernel_facts.workspaces import update_operator
 from sparray.compiler.loop_ir import nodes as ir
 from sparray.compiler.loop_ir.builder import add, less, less_equal, literal, sub
 from sparray.compiler.lower.access import advance
 from sparray.compiler.lower.context import Context, extent_of
 from sparray.compiler.lower.forall import lower_range
-from sparray.compiler.lower.parallel import (
-    even_share,
-    task,
-    team,
-    work_of,
-)
+from sparray.compiler.lower.parallel import even_share, task, team, work_of
 from sparray.compiler.lower.scope import Scope
 from sparray.compiler.lower.statement import lower_statement
 from sparray.errors import InternalError

@@ -5,12 +5,7 @@ from sparray.compiler.kernel_facts.positions import kept_loops
 from sparray.compiler.loop_ir import nodes as ir
 from sparray.compiler.loop_ir.builder import add, literal, mul
 from sparray.compiler.lower.context import Context, extent_of
-from sparray.compiler.lower.parallel import (
-    dense_indices,
-    even_share,
-    tasks_of,
-    team,
-)
+from sparray.compiler.lower.parallel import dense_indices, even_share, tasks_of, team
 from sparray.compiler.lower.positions import Positions
 from sparray.compiler.lower.scope import Scope
 

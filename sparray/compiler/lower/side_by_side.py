@@ -5,14 +5,13 @@ j_2; for k: w_1 += t of j_1, w_2 += t of j_2; s of j_1; s of j_2``. What the ite
 share is loaded once for all of them, and no sum waits for another.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 
 from sparray.compiler.cin.effective import effective_value, target_access
 from sparray.compiler.cin.nodes import Forall
 from sparray.compiler.index_notation.simplify import accesses
 from sparray.compiler.loop_ir import nodes as ir
-from sparray.compiler.loop_ir.builder import add, literal, mul, sub
+from sparray.compiler.loop_ir.builder import add, literal
 from sparray.compiler.loop_ir.traversal import free_names, walk
 from sparray.compiler.lower.access import is_walked
 from sparray.compiler.lower.body import lower_body
@@ -69,10 +68,7 @@ def lower_side_by_side(
         return begin, end
     b, n = ctx.builder, statement.unroll
     with b.capture() as emitted:
-        first, last = b.declare("first", begin), b.declare("last", end)
-        groups = ir.Binary("floordiv", sub(last, first), literal(n), "int64")
-        rest = b.declare("rest", add(first, mul(literal(n), groups)))
-        with b.loop(hint, first, rest, step=n) as p:
+        with b.loop_by_groups(hint, begin, end, n) as (p, rest, last):
             possible = _lower_group([add(p, literal(k)) for k in range(n)], lower, ctx)
     if not possible:
         return begin, end
@@ -127,7 +123,7 @@ def _iteration(
             held.append((loop, scope, ctx.scalars[name], len(emitted)))
             return True
 
-        with _instead(hold, ctx):
+        with ctx.asked_first(hold):
             lower(position)
     if not held:
         return None
@@ -149,12 +145,3 @@ def _independent(iterations: Sequence[_Iteration]) -> bool:
     changed = {node.var.name for node in walk(after) if isinstance(node, ir.Assign)}
     changed |= {node.buffer.name for node in walk(after) if isinstance(node, ir.Store)}
     return changed.isdisjoint(free_names(ir.Block(tuple(before))))
-
-
-@contextmanager
-def _instead(hold: Callable[[Forall, Scope], bool], ctx: Context) -> Iterator[None]:
-    ctx.instead = hold
-    try:
-        yield
-    finally:
-        ctx.instead = None

@@ -11,6 +11,7 @@ architectures", section 4.2.
 """
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 
 from sparray.compiler.kernel_facts.workspaces import SLOTS_PER_SUM
 from sparray.compiler.loop_ir import nodes as ir
@@ -98,6 +99,10 @@ class TableBuffers:
             b.renew(self.slots, sums)
             b.renew(self.coordinates, sums)
             b.assign(self.room, needed)
+
+    def if_held(self, coordinate: ir.Expr, b: Builder) -> AbstractContextManager[None]:
+        """Surround what is done at a coordinate: nothing, it holds every one."""
+        return nullcontext()
 
     def update(
         self,

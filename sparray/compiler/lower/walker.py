@@ -9,11 +9,7 @@ from sparray.compiler.loop_ir.builder import add, equal, less, literal, minimum
 from sparray.compiler.lower.access import walked_level
 from sparray.compiler.lower.context import Context
 from sparray.compiler.lower.scope import Place, Scope
-from sparray.compiler.lower.window import (
-    LevelRange,
-    WindowWalker,
-    window_walker,
-)
+from sparray.compiler.lower.window import LevelRange, WindowWalker, window_walker
 from sparray.records import dataclass
 
 __all__ = ["LevelWalker", "ListWalker", "Walker", "segment_end", "walker"]

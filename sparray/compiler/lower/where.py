@@ -1,7 +1,7 @@
 """Lower a workspace: make it, run its producer, then its consumer."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
@@ -15,21 +15,15 @@ from sparray.compiler.cin.effective import (
 from sparray.compiler.cin.nodes import Access, Forall, Stmt, Where
 from sparray.compiler.index_notation.apply import reduction_identity
 from sparray.compiler.index_notation.simplify import accesses
-from sparray.compiler.kernel_facts.workspaces import (
-    update_operator,
-)
+from sparray.compiler.kernel_facts.workspaces import update_operator
 from sparray.compiler.levels import n_levels, walked_index
 from sparray.compiler.loop_ir import nodes as ir
 from sparray.compiler.loop_ir.builder import literal
 from sparray.compiler.loop_ir.dtypes import numpy_dtype
 from sparray.compiler.lower.access import is_walked
-from sparray.compiler.lower.context import (
-    Context,
-    Output,
-    zero_of,
-)
+from sparray.compiler.lower.context import Context, Output, zero_of
 from sparray.compiler.lower.expression import spread
-from sparray.compiler.lower.forall import loop_walkers
+from sparray.compiler.lower.forall import hits_only, loop_walkers
 from sparray.compiler.lower.insertions import most_insertions
 from sparray.compiler.lower.lists import CollectedBuffers, ListBuffers
 from sparray.compiler.lower.pieces import lanes_of
@@ -188,7 +182,7 @@ def _wanted(
 
 def _mark(w: Walker, marks: ir.Buffer, mark: bool, ctx: Context) -> None:
     with ctx.builder.loop(w.hint, w.begin, w.end) as p:
-        with ctx.builder.branch(w.hit(p)) if w.skips else nullcontext():
+        with hits_only(w, p, ctx):
             ctx.builder.store(marks, w.coordinate(p), literal(mark))
 
 

@@ -5,13 +5,7 @@ from contextlib import contextmanager
 from functools import reduce
 
 from sparray.compiler import names
-from sparray.compiler.cin.nodes import (
-    Access,
-    Forall,
-    Stmt,
-    Where,
-    Workspace,
-)
+from sparray.compiler.cin.nodes import Access, Forall, Stmt, Where, Workspace
 from sparray.compiler.cin.traversal import children
 from sparray.compiler.kernel_facts.workspaces import LISTED
 from sparray.compiler.levels import level_index, n_levels

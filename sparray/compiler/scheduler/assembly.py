@@ -6,10 +6,7 @@ from sparray.compiler import names
 from sparray.compiler.identity import cached_by_identity
 from sparray.compiler.index_notation.nodes import Access, Expr
 from sparray.compiler.index_notation.simplify import accesses
-from sparray.compiler.kernel_facts.appending import (
-    append_groups,
-    located_prefix,
-)
+from sparray.compiler.kernel_facts.appending import append_groups, located_prefix
 from sparray.compiler.levels import (
     collapse,
     is_walked,

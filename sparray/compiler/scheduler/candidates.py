@@ -13,15 +13,9 @@ from sparray.compiler.index_notation.simplify import (
     free_indices,
     substitute,
 )
-from sparray.compiler.kernel_facts.allotting import (
-    allotted_depths,
-)
-from sparray.compiler.kernel_facts.appending import (
-    located_prefix,
-)
-from sparray.compiler.kernel_facts.workspaces import (
-    LISTED_BYTES,
-)
+from sparray.compiler.kernel_facts.allotting import allotted_depths
+from sparray.compiler.kernel_facts.appending import located_prefix
+from sparray.compiler.kernel_facts.workspaces import LISTED_BYTES
 from sparray.compiler.levels import is_walked, level_index, n_levels, walked_index
 from sparray.compiler.loop_ir.dtypes import numpy_dtype
 from sparray.compiler.problem import Problem
@@ -124,17 +118,12 @@ def best_candidate(
     return best
 
 
-def candidates(
-    problem: Problem, statistics: Statistics, most: float = inf
-) -> Iterator[Candidate]:
-    """Yield every loop order that the levels allow and that needs no temporary.
-
-    None that costs more than ``most``.
-    """
+def candidates(problem: Problem, statistics: Statistics) -> Iterator[Candidate]:
+    """Yield every loop order that the levels allow and that needs no temporary."""
     shape = shape_of(problem)
     for order in _allowed(shape, problem):
         candidate = judge(order, shape, problem, statistics)
-        if not isinstance(candidate, str) and candidate.cost <= most:
+        if not isinstance(candidate, str):
             yield candidate
 
 

@@ -10,10 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from math import ceil
 
-from sparray.compiler.kernel_facts.chunks import (
-    CHUNKS_PER_THREAD,
-    WORK_PER_THREAD,
-)
+from sparray.compiler.kernel_facts.chunks import CHUNKS_PER_THREAD, WORK_PER_THREAD
 from sparray.compiler.kernel_facts.workspaces import (
     LISTED_BYTES,
     SLOT_BYTES,

@@ -12,9 +12,7 @@ from sparray.compiler.index_notation.dtypes import accumulated_dtype
 from sparray.compiler.index_notation.nodes import Expr
 from sparray.compiler.index_notation.simplify import accesses
 from sparray.compiler.index_notation.traversal import marks
-from sparray.compiler.kernel_facts.appending import (
-    located_prefix,
-)
+from sparray.compiler.kernel_facts.appending import located_prefix
 from sparray.compiler.levels import level_index, may_miss
 from sparray.compiler.loop_ir.dtypes import computed_dtype
 from sparray.compiler.problem import Problem

@@ -5,9 +5,7 @@ from collections.abc import Sequence
 from sparray.compiler import names
 from sparray.compiler.cin.nodes import Forall, Stmt
 from sparray.compiler.index_notation.simplify import accesses
-from sparray.compiler.kernel_facts.row_splits import (
-    splits_rows,
-)
+from sparray.compiler.kernel_facts.row_splits import splits_rows
 from sparray.compiler.levels import level_index
 from sparray.compiler.loop_ir.operators import operator
 from sparray.compiler.problem import Problem

@@ -254,12 +254,12 @@ def _few_narrow_rows(
     order: Sequence[str], shape: Shape, problem: Problem, statistics: Statistics
 ) -> bool:
     """Tell whether the loop around a tile adds up a few rows of few elements."""
+    *_, around, inner = order
     itemsize = np.dtype(computed_dtype(problem.output.dtype)).itemsize
-    if statistics.extent(order[-1]) * itemsize >= _NARROW_ROW:
+    if statistics.extent(inner) * itemsize >= _NARROW_ROW:
         return False
-    if not walks_one(order[-2], shape, problem):
+    if not walks_one(around, shape, problem):
         return False
-    around = order[-2]
     return loop_length(shape.merged, around, order, problem, statistics) < _SHORT
 
 

@@ -52,8 +52,8 @@ __all__ = [
 ]
 
 HOPELESS = 3.0
-"""What costs that many times what a kernel without any conversion does is not looked
-at."""
+"""What costs that many times as much is not looked at, where only the best way is
+asked for."""
 
 Judge = Callable[[Problem, Statistics, float], Iterable[Candidate]]
 """Picks the loop orders that are looked at for a kernel."""
@@ -98,9 +98,7 @@ class Option:
     table: bool = False
 
 
-def _best(
-    problem: Problem, statistics: Statistics, most: float = inf
-) -> list[Candidate]:
+def _best(problem: Problem, statistics: Statistics, most: float) -> list[Candidate]:
     """Look at the cheapest loop order only, if it may cost no more than ``most``."""
     found = best_candidate(problem, statistics, most)
     return [] if found is None else [found]
@@ -112,6 +110,7 @@ def options(
     *,
     direct_only: bool = False,
     judge: Judge = _best,
+    hopeless: float = HOPELESS,
 ) -> Iterator[Option]:
     """Yield ways to compute a problem by one kernel.
 
@@ -127,18 +126,18 @@ def options(
     judge : callable
         Which loop orders of each kernel to look at: `candidates` for all of them. By
         default the cheapest one.
+    hopeless : float
+        What costs that many times what a kernel without any conversion does is not
+        looked at.
     """
     found, most = False, inf
     for candidate in judge(problem, statistics, inf):
         found = True
-        most = min(most, HOPELESS * candidate.cost)
+        most = min(most, hopeless * candidate.cost)
         yield Option(problem, statistics, candidate, candidate.cost, {})
     if found and (direct_only or _is_copy(problem)):
         # What converts a copy's operand first does the work of the copy, and again.
         return
-    if judge is not _best:
-        # All ways are asked for, not the best one.
-        most = inf
     for option in _with_conversions(problem, statistics, direct_only, judge, most):
         found = True
         yield option

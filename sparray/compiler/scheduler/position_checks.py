@@ -6,11 +6,7 @@ from sparray.compiler.cin.nodes import Forall, Stmt
 from sparray.compiler.cin.traversal import walk
 from sparray.compiler.index_notation.nodes import Access
 from sparray.compiler.index_notation.simplify import accesses
-from sparray.compiler.kernel_facts.positions import (
-    has_positions,
-    kept_loops,
-    may_cut,
-)
+from sparray.compiler.kernel_facts.positions import has_positions, kept_loops, may_cut
 from sparray.compiler.problem import Problem
 from sparray.compiler.schedule.assemble import Assembly
 from sparray.compiler.scheduler.assembly import Choice, walked_at

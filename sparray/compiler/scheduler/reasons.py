@@ -4,9 +4,7 @@ from collections.abc import Sequence
 
 from sparray.compiler.cin.nodes import Stmt
 from sparray.compiler.index_notation.simplify import accesses
-from sparray.compiler.kernel_facts.workspaces import (
-    list_workspaces,
-)
+from sparray.compiler.kernel_facts.workspaces import list_workspaces
 from sparray.compiler.problem import Problem
 from sparray.compiler.scheduler.assembly import walked_at
 from sparray.compiler.scheduler.loop_order import constraints

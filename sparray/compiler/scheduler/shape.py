@@ -7,9 +7,7 @@ from sparray.compiler.cin.concretize import merged_value, split_reductions
 from sparray.compiler.identity import cached_by_identity
 from sparray.compiler.index_notation.nodes import Access, Expr
 from sparray.compiler.index_notation.simplify import accesses
-from sparray.compiler.kernel_facts.appending import (
-    located_prefix,
-)
+from sparray.compiler.kernel_facts.appending import located_prefix
 from sparray.compiler.levels import level_index, loop_parts, may_miss_at_once, n_levels
 from sparray.compiler.problem import Problem
 from sparray.compiler.schedule.assemble import Assembly

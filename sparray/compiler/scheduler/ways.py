@@ -1,9 +1,10 @@
 """Every way to compute a problem by one kernel: options, each in all its settings."""
 
 from collections.abc import Iterator
+from math import inf
 
 from sparray.compiler.problem import Problem
-from sparray.compiler.scheduler.candidates import candidates
+from sparray.compiler.scheduler.candidates import Candidate, candidates
 from sparray.compiler.scheduler.knobs import Knobs, knob_settings
 from sparray.compiler.scheduler.options import Option, options
 from sparray.compiler.scheduler.statistics import Statistics
@@ -70,7 +71,7 @@ def kernel_ways(
             for one in candidates(problem, statistics)
         )
         if alone
-        else options(problem, statistics, judge=candidates)
+        else options(problem, statistics, judge=_every, hopeless=inf)
     )
     for option in found:
         around = option.cost - option.candidate.cost
@@ -78,3 +79,10 @@ def kernel_ways(
             option.candidate, option.problem, option.statistics, vector_bytes
         ):
             yield Way(option, knobs, around + cost)
+
+
+def _every(
+    problem: Problem, statistics: Statistics, most: float
+) -> Iterator[Candidate]:
+    """Look at every loop order, whatever it costs."""
+    return candidates(problem, statistics)

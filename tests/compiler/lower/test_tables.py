@@ -6,9 +6,7 @@ from oracle_check import Question, check_stages, interpreted, plan_of
 
 import sparray as sp
 from sparray.compiler.cin.printer import print_statement
-from sparray.compiler.kernel_facts.workspaces import (
-    SLOTS_PER_SUM,
-)
+from sparray.compiler.kernel_facts.workspaces import SLOTS_PER_SUM
 from sparray.compiler.loop_ir import interpreter
 from sparray.compiler.loop_ir import nodes as ir
 from sparray.compiler.loop_ir.interpreter import run
