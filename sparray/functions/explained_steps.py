@@ -201,7 +201,11 @@ def _decisions(compiled: CompiledPlan) -> Section:
     told = {reason for decision in kernels for reason in decision.reasons}
     lines = _reasons(reason for reason in plan.reasons if reason not in told)
     rejected = [
-        _rejected(f"rejected ways to compute {weighed.result}", other_options(weighed))
+        _rejected(
+            f"rejected ways to compute {weighed.result}, in place of one at "
+            f"{weighed.cost:.3g} multiply-adds",
+            other_options(weighed),
+        )
         for weighed in plan.weighed
     ]
     found = tuple(filter(_says_something, rejected))

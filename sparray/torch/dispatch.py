@@ -9,10 +9,11 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from types import FrameType
+from types import FrameType, FunctionType, MethodType
 from typing import Any
 
 import torch
+from torch.overrides import resolve_name
 from torch.utils._pytree import tree_flatten, tree_map_only
 
 from sparray.errors import (
@@ -21,11 +22,11 @@ from sparray.errors import (
     WouldDensifyError,
 )
 from sparray.formats.named import format_text
-from sparray.functions.explain import explain as explain_expression
+from sparray.functions.explain import explain_expression
 from sparray.torch.autograd import Evaluation, Recorded, recorded
 from sparray.torch.inline import Streamed
 from sparray.torch.registry import call_converted, chosen, stub
-from sparray.torch.table import name_of
+from sparray.torch.table import TABLE, name_of
 from sparray.torch.tensor import SparseTensor
 
 __all__ = ["compute_densely", "explain", "strict"]
@@ -165,7 +166,9 @@ def explain(function: Callable[..., Any], *args: Any, **kwargs: Any) -> str:
     Parameters
     ----------
     function : callable
-        ``torch.mm``, ``torch.nn.functional.linear``, `compute`, ...
+        ``torch.mm``, ``torch.nn.functional.linear``, `compute`, ...; or a function of
+        your own that calls such ones, ``torch.autograd.grad``, ``loss.backward``: each expression
+        that is computed inside is explained, in its order.
     *args, **kwargs
         Its arguments.
 
@@ -178,7 +181,8 @@ def explain(function: Callable[..., Any], *args: Any, **kwargs: Any) -> str:
 
     Notes
     -----
-    The function is computed once.
+    The function is computed once; a function of your own with gradients, and its first
+    step that would be dense ends it.
 
     Examples
     --------
@@ -189,15 +193,15 @@ def explain(function: Callable[..., Any], *args: Any, **kwargs: Any) -> str:
     C[i] = A[i,k] * B[k]
     ...
     """
-    from sparray.torch.expressions import compute  # it takes tensors
-
     name = name_of(function)
     if registered := chosen(function, args, kwargs):
         return f"{name}: {registered}"
     refusal = None
-    with recorded() as evaluations, torch.no_grad(), strict():
+    plain = _is_plain(function)
+    gradients = torch.enable_grad() if plain else torch.no_grad()
+    with recorded() as evaluations, gradients, strict():
         try:
-            if function is compute:
+            if plain:
                 function(*args, **kwargs)
             else:
                 SparseTensor.__torch_function__(function, (), args, kwargs)
@@ -222,12 +226,22 @@ def _converted(evaluations: Recorded) -> str:
 
 
 def _explained(evaluation: Evaluation, tensors: tuple[torch.Tensor, ...]) -> str:
-    expression = evaluation.expression
     head = f"{evaluation}\n" if isinstance(evaluation, Streamed) else ""
     arrays = evaluation.arrays(tensors)
-    if "=" in expression.text:
-        named: dict[str, Any] = dict(zip(expression.tensors, arrays, strict=True))
-        made = explain_expression(expression.text, format=evaluation.format, **named)
-    else:
-        made = explain_expression(expression.text, *arrays, format=evaluation.format)
+    made = explain_expression(evaluation.expression, arrays, evaluation.format, False)
     return head + made
+
+
+def _is_plain(function: Callable[..., Any]) -> bool:
+    """Tell whether a function is to be called: it takes its tensors to others itself.
+
+    It is a user's own, `compute`, one of torch that differentiates, or a method that
+    has its tensor, such as ``loss.backward``.
+    """
+    if isinstance(function, MethodType):
+        return not isinstance(function.__self__, type)
+    return (
+        isinstance(function, FunctionType)
+        and function not in TABLE
+        and resolve_name(function) is None
+    )

@@ -62,6 +62,8 @@ def test_masks_many(seed):
 FOUND = {
     86: "a sum without dimensions, taken for what the result is outside of a mask",
     431: "a maximum of nothing inside of a mask",
+    300242: "listed sums over an index without values, outside of a mask",
+    400270: "the same of another semiring",
 }
 
 

@@ -13,10 +13,13 @@ import pytest
 from batched_problems import batched_question
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from masked_problems import masked_question
 from oracle_check import check_dispatch, check_stages, refusal
 from oracle_problems import random_question
 from position_problems import position_question
 from random_schedules import random_product, scheduled
+from semiring_problems import semiring_question
+from window_problems import window_question
 
 # Random problems that were wrong once.
 FOUND = {
@@ -27,6 +30,7 @@ FOUND = {
     45: "two sums whose operands want other orders",
     67: "abs of a complex number",
     90: "a conversion that converts its operand",
+    4000116: "complex products of infinities in another order",
     174: "the pattern of a sum through a temporary",
     217: "an operand that is multiplied by 0",
     368: "conversions without end",
@@ -45,6 +49,7 @@ FOUND = {
 FOUND_EVERY_DTYPE = {
     214: "a scalar temporary beside what is not stored, in a sparse result",
     1493: "the dtype of a product that an absent factor makes 0",
+    600013: "the dtype of a sum from which an absent term is left out",
 }
 FOUND_UNORDERED = {
     40172: "an operand in no order beside a workspace in order",
@@ -109,6 +114,17 @@ def test_legal_schedules_by_hand_change_no_result(seed):
         refusal(question, check_stages)
 
 
+@settings(max_examples=20)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    make=st.sampled_from([masked_question, semiring_question, window_question]),
+)
+def test_legal_schedules_of_masks_semirings_and_windows_change_no_result(seed, make):
+    question = scheduled(make(seed), seed)
+    if question.schedule is not None:
+        refusal(question, check_stages)
+
+
 @settings(max_examples=30)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_legal_schedules_of_products_change_no_result(seed):
@@ -158,6 +174,30 @@ def test_legal_schedules_by_hand_change_no_result_many(first):
         refusal(question, check_stages)
     assert len(taken) > 120
     assert sum(len(question.schedule.commands) for question in taken) > 200
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("make", [masked_question, semiring_question, window_question])
+def test_legal_schedules_of_masks_semirings_and_windows_change_no_result_many(make):
+    taken = [scheduled(make(seed), seed) for seed in range(120)]
+    for question in taken:
+        refusal(question, check_stages)
+    assert sum(question.schedule is not None for question in taken) > 60
+
+
+@pytest.mark.parametrize(
+    ("make", "seed"),
+    [
+        # A loop over the positions of a mask, inside of a sum.
+        (masked_question, 300122),
+        (masked_question, 400264),
+        # Fused loops around an operand in a window.
+        (window_question, 900016),
+        (window_question, 900083),
+    ],
+)
+def test_schedules_that_were_refused_in_no_way_once(make, seed):
+    refusal(scheduled(make(seed), seed), check_stages)
 
 
 @pytest.mark.parametrize("seed", FOUND, ids=lambda seed: f"{seed}")

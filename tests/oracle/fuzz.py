@@ -8,10 +8,12 @@ import argparse
 import sys
 
 from batched_problems import batched_question
+from masked_problems import masked_question
 from oracle_check import check_stages, refusal
 from oracle_problems import random_question
 from position_problems import position_question
 from random_schedules import scheduled
+from semiring_problems import semiring_question
 from window_problems import window_question
 
 
@@ -27,6 +29,8 @@ def main() -> int:
         "--batched", action="store_true", help="with slices as outermost levels"
     )
     parser.add_argument("--windows", action="store_true", help="with windows")
+    parser.add_argument("--masked", action="store_true", help="with masks")
+    parser.add_argument("--semirings", action="store_true", help="over semirings")
     parser.add_argument("--unordered", action="store_true", help="operands in no order")
     parser.add_argument("--scheduled", action="store_true", help="schedules by hand")
     parser.add_argument(
@@ -39,15 +43,19 @@ def main() -> int:
             question = batched_question(seed, every_dtype=given.every_dtype)
         elif given.positions:
             question = position_question(seed)
+        elif given.masked:
+            question = masked_question(seed)
+        elif given.semirings:
+            question = semiring_question(seed)
         elif given.windows:
             question = window_question(seed)
         else:
             question = random_question(
                 seed, every_dtype=given.every_dtype, unordered=given.unordered
             )
-        if given.scheduled:
-            question = scheduled(question, seed)
         try:
+            if given.scheduled:
+                question = scheduled(question, seed)
             refusal(question, check_stages)
         except Exception as error:
             wrong += 1

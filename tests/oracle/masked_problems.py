@@ -30,7 +30,8 @@ class MaskedQuestion(SemiringQuestion):
 
     @property
     def expression(self) -> Expression:
-        given = (self.missing, None, as_semiring(self.semiring), self.kind)
+        semiring = as_semiring(self.semiring)
+        given = (self.missing, self.schedule, semiring, self.kind)
         if "=" in self.text:
             return assignment_expression(self.text, *given)
         n_operands = len(self.operands) - (self.kind is not None)

@@ -11,6 +11,7 @@ from oracle_check import Question, plan_of
 from sparray.compiler.hand_schedule import Schedule
 from sparray.compiler.index_notation.printer import print_expression
 from sparray.compiler.index_notation.traversal import walk
+from sparray.compiler.schedule.assemble import Assembly
 from sparray.compiler.schedule.parallelize import CHUNKS
 from sparray.compiler.scheduler.steps import KernelStep
 from sparray.convert import array
@@ -117,6 +118,10 @@ def _proposal(
         lambda: schedule.fuse(*(loops * 2)[(at := rng.integers(len(loops))) : at + 2]),
         lambda: schedule.precompute(_part(rng, question), loop),
         lambda: schedule.pack(str(rng.choice(tensors or ["A"])), loop),
+        lambda: schedule.collect(str(rng.choice(["list", "hashed"]))),
+        lambda: schedule.collect("list", str(rng.choice(tensors or ["A"]))),
+        lambda: schedule.pos(loop, str(rng.choice(tensors or ["A"]))),
+        lambda: schedule.assemble(str(rng.choice([each.value for each in Assembly]))),
     ]
-    weights = np.array([4, 3, 3, 2, 2, 1, 1, 2, 3, 3, 4], float)
+    weights = np.array([4, 3, 3, 2, 2, 1, 1, 2, 3, 3, 4, 2, 1, 3, 1], float)
     return kinds[rng.choice(len(kinds), p=weights / weights.sum())]()

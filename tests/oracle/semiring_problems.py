@@ -47,10 +47,10 @@ class SemiringQuestion(Question):
 
     @property
     def expression(self) -> Expression:
-        semiring = as_semiring(self.semiring)
+        given = self.missing, self.schedule, as_semiring(self.semiring)
         if "=" in self.text:
-            return assignment_expression(self.text, semiring=semiring)
-        return einsum_expression(self.text, len(self.operands), semiring=semiring)
+            return assignment_expression(self.text, *given)
+        return einsum_expression(self.text, len(self.operands), *given)
 
     def __repr__(self) -> str:
         return f"{Question.__repr__(self)}\n  {self.semiring=}"

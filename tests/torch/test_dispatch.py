@@ -121,6 +121,33 @@ def test_explain_other_functions(W):
     assert text.startswith("torch.cumsum: computed densely, from 160 bytes")
 
 
+def test_explain_gradients_that_read_a_mask():
+    mask = spt.tensor(gapped(4, 4) != 0, format="csr")
+    q, k, v = (torch.rand(1, 4, 3, requires_grad=True) for _ in "qkv")
+    attend = torch.nn.functional.scaled_dot_product_attention
+    loss = attend(q, k, v, mask).sum()
+    text = spt.explain(torch.autograd.grad, loss, [q, k, v], retain_graph=True)
+    assert text.startswith("torch.autograd.grad: compiled\n")
+    assert text.count("estimated cost") >= 3
+    assert spt.explain(loss.backward, retain_graph=True).count("estimated cost") >= 3
+    masked = spt.tensor(gapped(4, 4), requires_grad=True)
+
+    def step(B):
+        product = spt.compute("C[i,j] = A[i,k] * B[k,j]", A=masked, B=B)
+        return torch.autograd.grad(product.sum(), masked)
+
+    text = spt.explain(step, torch.rand(4, 4))
+    assert ".step: compiled\n" in text
+    assert text.count("estimated cost") == 2
+
+
+def test_explain_ends_where_a_function_would_be_dense(W):
+    text = spt.explain(lambda: torch.cumsum(W @ torch.ones(5, 5).double(), 0))
+    assert "<lambda>: compiled" in text
+    text = spt.explain(lambda V: torch.cumsum(V, 0), W)
+    assert "<lambda>: computed densely, from 160 bytes\ntorch.cumsum" in text
+
+
 def test_a_row_of_the_table_can_be_added(W):
     from sparray.torch.table import TABLE
 

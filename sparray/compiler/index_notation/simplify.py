@@ -146,9 +146,26 @@ def _simplified(expr: Expr, dtypes: Mapping[str, str], checked: bool) -> Expr:
         wanted, got = result_dtype(expr, dtypes), result_dtype(made, dtypes)
     except DTypeError:
         return made if is_zero(made) else expr
-    if got == wanted:
-        return made
-    return _zero_of(wanted) if is_zero(made) else expr
+    if got != wanted:
+        return _zero_of(wanted) if is_zero(made) else expr
+    return made if _is_weak(expr) else _strong(made, wanted)
+
+
+def _is_weak(expr: Expr) -> bool:
+    """Tell whether an expression takes the dtype of what it is combined with.
+
+    Bools do not: with a number they are a number of the default dtype.
+    """
+    if isinstance(expr, Literal):
+        return not isinstance(expr.value, bool | np.generic)
+    return isinstance(expr, Apply) and all(map(_is_weak, expr.operands))
+
+
+def _strong(expr: Expr, dtype: str) -> Expr:
+    """Return a literal as a number of a dtype; any other expression has its own."""
+    if not isinstance(expr, Literal) or not _is_weak(expr):
+        return expr
+    return Literal(numpy_dtype(dtype).type(expr.value))
 
 
 def _zero_of(dtype: str) -> Literal:

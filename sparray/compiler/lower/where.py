@@ -18,10 +18,10 @@ from sparray.compiler.index_notation.simplify import accesses
 from sparray.compiler.kernel_facts.workspaces import update_operator
 from sparray.compiler.levels import n_levels, walked_index
 from sparray.compiler.loop_ir import nodes as ir
-from sparray.compiler.loop_ir.builder import literal
+from sparray.compiler.loop_ir.builder import equal, literal
 from sparray.compiler.loop_ir.dtypes import numpy_dtype
 from sparray.compiler.lower.access import is_walked
-from sparray.compiler.lower.context import Context, Output, zero_of
+from sparray.compiler.lower.context import Context, Output, extent_of, zero_of
 from sparray.compiler.lower.expression import spread
 from sparray.compiler.lower.forall import hits_only, loop_walkers
 from sparray.compiler.lower.insertions import most_insertions
@@ -151,10 +151,43 @@ def _lower_list(statement: Where, scope: Scope, ctx: Context) -> None:
     b.assign(workspace.count, literal(0))
     with _wanted(statement, workspace, scope, ctx):
         lower_statement(statement.producer, _side(statement.producer, scope, ctx), ctx)
+        if _sums_everywhere(statement.producer, ctx):
+            _list_empty_sums(statement, workspace, ctx)
     if _needs_order(statement, scope, ctx):
         workspace.sort(b)
     lower_statement(statement.consumer, _side(statement.consumer, scope, ctx), ctx)
     workspace.clear(b)
+
+
+def _sums_everywhere(producer: Stmt, ctx: Context) -> bool:
+    """Tell whether a producer has a term at every coordinate, whatever is stored."""
+    specs = ctx.problem.specs
+    partial = [
+        access
+        for access in reads(producer)
+        if access.tensor not in ctx.panels
+        and not (access.tensor in specs and specs[access.tensor].format.is_full)
+    ]
+    return restrict(producer, partial, ctx.absence) is not None
+
+
+def _list_empty_sums(
+    statement: Where, workspace: CollectedBuffers, ctx: Context
+) -> None:
+    """Emit the listing of every coordinate where the producer has listed none.
+
+    It sums at all of them, so its sums are empty then: of an index without values.
+    """
+    b = ctx.builder
+    (index,) = statement.workspace.indices
+    first = None if workspace.values is None else b.declare("empty", initial(statement))
+    extent = extent_of(index)
+    with b.branch(equal(workspace.count, literal(0))):
+        if isinstance(workspace, TableBuffers):
+            workspace.open(extent, b)
+        with b.loop(index, literal(0), extent) as coordinate:
+            with workspace.if_held(coordinate, b):
+                workspace.update(coordinate, first, lambda old: old, b)
 
 
 @contextmanager

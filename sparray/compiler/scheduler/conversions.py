@@ -1,5 +1,6 @@
 """Conversions between formats as problems of their own: which there are, their cost."""
 
+from collections.abc import Sequence
 from functools import lru_cache
 
 from sparray.compiler import names
@@ -10,14 +11,52 @@ from sparray.compiler.problem import Problem, TensorSpec
 from sparray.compiler.scheduler.candidates import best_candidate
 from sparray.compiler.scheduler.cost_model import COSTS
 from sparray.compiler.scheduler.statistics import Statistics
+from sparray.records import dataclass
 
 __all__ = [
+    "Sizes",
+    "array_sizes",
     "conversion",
     "conversion_cost",
-    "conversion_statistics",
     "is_direct",
     "least_conversion_cost",
+    "operand_sizes",
 ]
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """Of an array that is converted.
+
+    Attributes
+    ----------
+    extents : tuple of int
+        Of its dimensions.
+    positions : tuple of int
+        How many each of its levels has.
+    """
+
+    extents: tuple[int, ...]
+    positions: tuple[int, ...]
+
+    def statistics(self, problem: Problem, like: Statistics) -> Statistics:
+        """Return the statistics of the conversion's problem.
+
+        ``like`` has what is known of threads and memory.
+        """
+        indices = problem.assignment.target.indices
+        return Statistics(
+            dict(zip(indices, self.extents, strict=True)),
+            {
+                name: self.positions
+                if name == "A"
+                else [self.positions[-1]] * n_levels(spec)
+                for name, spec in problem.specs.items()
+            },
+            workspace_bytes=like.workspace_bytes,
+            parallel=like.parallel,
+            known=like.known,
+        )
 
 
 def conversion(spec: TensorSpec, wanted: TensorSpec) -> Problem:
@@ -27,9 +66,37 @@ def conversion(spec: TensorSpec, wanted: TensorSpec) -> Problem:
     return Problem(assignment, (("A", spec),), wanted)
 
 
-def conversion_statistics(statistics: Statistics, problem: Problem) -> Statistics:
-    """Return sizes for a conversion: those of the largest operand."""
-    return _sized(problem, *_largest(statistics))
+def operand_sizes(access: Access, statistics: Statistics) -> Sizes:
+    """Return the sizes of an operand that is converted.
+
+    The extents of dimensions that it is read at in part are not known: the largest one
+    stands for them.
+    """
+    most, _ = _largest(statistics)
+    extents = [statistics.extents.get(index, most) for index in access.indices]
+    stored = statistics.positions[access.tensor]
+    return Sizes(tuple(extents), tuple(stored))
+
+
+def array_sizes(
+    indices: Sequence[str], spec: TensorSpec, entries: float, statistics: Statistics
+) -> Sizes:
+    """Return the sizes of an array that is made and then converted.
+
+    Parameters
+    ----------
+    indices : sequence of str
+        Of its dimensions.
+    spec : TensorSpec
+        Of the array.
+    entries : float
+        How many it stores, about.
+    statistics : Statistics
+        Of the problem that it comes from.
+    """
+    extents = tuple(statistics.extents[index] for index in indices)
+    counts = statistics.positions_in(spec.format, indices, entries)
+    return Sizes(extents, tuple(counts))
 
 
 def _largest(statistics: Statistics) -> tuple[int, int]:

@@ -40,6 +40,7 @@ from sparray.compiler.scheduler.cost_model import (
 )
 from sparray.compiler.scheduler.knobs import (
     Knobs,
+    cost_with,
     packing_of,
     sums_side_by_side,
     usual_workspace,
@@ -219,7 +220,7 @@ def decide(
         tuple(commands),
         Assemble(choice.way, choice.source, zeroed),
         estimate_loops(shape.merged, order, problem, statistics),
-        candidate.cost,
+        cost_with(knobs, candidate, problem, statistics, vector_bytes),
         tuple(reasons),
         statistics,
     )

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from sparray.compiler import names
 from sparray.compiler.cin.nodes import Forall, Stmt
+from sparray.compiler.index_notation.affine import bases
 from sparray.compiler.index_notation.simplify import accesses
 from sparray.compiler.kernel_facts.row_splits import splits_rows
 from sparray.compiler.levels import level_index
@@ -119,8 +120,9 @@ class HandChecks:
         for access in accesses(self.shape.merged):
             spec = self.problem.specs[access.tensor]
             for depth, level in enumerate(spec.format.levels):
-                stored = names.whole(level_index(spec, access, depth))
-                if stored not in map(names.whole, pair):
+                # A window's coordinate has the loop that walks it as its base.
+                stored = bases(level_index(spec, access, depth))
+                if {*map(names.whole, stored)}.isdisjoint(map(names.whole, pair)):
                     continue
                 if not isinstance(level, Locatable) or not level.full:
                     tensor = self.names.tensors.get(access.tensor, access.tensor)

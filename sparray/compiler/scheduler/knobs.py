@@ -35,6 +35,7 @@ from sparray.records import dataclass
 __all__ = [
     "Knobs",
     "best_knobs",
+    "cost_with",
     "knob_factor",
     "knob_settings",
     "packing_of",
@@ -240,6 +241,21 @@ def best_knobs(
     elif not kinds and walks_one(order[-1], shape, problem):
         best = replace(best, sums=_sums(order, shape, problem, statistics))
     return best, candidate.cost
+
+
+def cost_with(
+    knobs: Knobs,
+    candidate: Candidate,
+    problem: Problem,
+    statistics: Statistics,
+    vector_bytes: int,
+) -> float:
+    """Return the kernel's cost with some of `knob_settings`."""
+    best, cost = best_knobs(candidate, problem, statistics)
+    if knobs == best:
+        return cost
+    found = knob_settings(candidate, problem, statistics, vector_bytes)
+    return next((cost for made, cost in found if made == knobs), candidate.cost)
 
 
 def _sums(

@@ -14,7 +14,7 @@ from sparray.compiler.scheduler.candidates import best_candidate
 from sparray.compiler.scheduler.conversions import is_direct
 from sparray.compiler.scheduler.decision import Reason
 from sparray.compiler.scheduler.draft import Planner
-from sparray.compiler.scheduler.planner import convert
+from sparray.compiler.scheduler.planner import convert_result
 from sparray.compiler.scheduler.steps import (
     CutStep,
     PackStep,
@@ -99,7 +99,7 @@ def _by_rows(
     )
 
     def fill() -> None:
-        convert(planner, made, rows, problem.output, result)
+        convert_result(planner, problem, made, rows, result)
 
     return MainPart(replace(problem, output=rows), made, finish=fill)
 
@@ -119,7 +119,7 @@ def _as_a_list(planner: Planner, problem: Problem, result: str) -> MainPart:
 
     def pack() -> None:
         if is_direct(planner.statistics, listed, problem.output):
-            convert(planner, made, listed, problem.output, result)
+            convert_result(planner, problem, made, listed, result)
             return
         planner.steps.append(PackStep(made, result, problem.output))
 

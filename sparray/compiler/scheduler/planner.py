@@ -3,16 +3,23 @@
 from typing import TYPE_CHECKING
 
 from sparray.compiler import names
+from sparray.compiler.index_notation.simplify import accesses
 from sparray.compiler.problem import Problem, TensorSpec
 from sparray.compiler.scheduler.candidates import best_candidate
-from sparray.compiler.scheduler.conversions import conversion, conversion_statistics
+from sparray.compiler.scheduler.conversions import (
+    Sizes,
+    array_sizes,
+    conversion,
+    operand_sizes,
+)
 from sparray.compiler.scheduler.cost_model import COSTS
 from sparray.compiler.scheduler.decision import Reason, decide_widely
 from sparray.compiler.scheduler.draft import Planner
 from sparray.compiler.scheduler.knobs import Knobs, best_knobs
 from sparray.compiler.scheduler.listed_result import ordering_steps
-from sparray.compiler.scheduler.options import Option, options
+from sparray.compiler.scheduler.options import Option, options, result_entries
 from sparray.compiler.scheduler.pairs import PAIRS_SHARE, try_pairs
+from sparray.compiler.scheduler.statistics import Statistics
 from sparray.compiler.scheduler.steps import KernelStep, Weighed
 from sparray.compiler.scheduler.sums_first import sums_first, try_sums_first
 from sparray.compiler.scheduler.ways import Way, kernel_ways
@@ -25,9 +32,11 @@ __all__ = [
     "compute",
     "compute_alone",
     "convert",
+    "convert_result",
     "converted",
     "follow",
     "follow_by_hand",
+    "sizes_of",
     "ways_of",
 ]
 
@@ -54,8 +63,11 @@ def compute(planner: Planner, problem: Problem, result: str) -> None:
             f"{problem.describe()}"
         )
     cost = None if split is None else split.cost - planner.cost
+    spent = best.cost - planner.cost
     planner.take(best)
-    planner.weighed.append(Weighed(result, problem, found, cost, option, pairs_cost))
+    planner.weighed.append(
+        Weighed(result, problem, found, cost, option, pairs_cost, spent)
+    )
 
 
 def _settled(planner: Planner, option: Option) -> tuple[Knobs, float]:
@@ -122,7 +134,7 @@ def follow_by_hand(
     name = result if made == problem.output else planner.fresh()
     planner.steps.append(KernelStep(decision, operands, name))
     if name != result:
-        convert(planner, name, made, problem.output, result)
+        convert_result(planner, problem, name, made, result)
 
 
 def _append(
@@ -142,8 +154,9 @@ def _append(
                 "follows as cheaply",
             )
         )
-        old = problem.specs[name]
-        arrays[name] = converted(planner, planner.bindings[name], old, spec)
+        source, old = planner.bindings[name], problem.specs[name]
+        sizes = sizes_of(name, problem, planner.statistics)
+        arrays[name] = converted(planner, source, old, spec, sizes)
     best, cost = _settled(planner, option)
     planner.cost += cost + COSTS["step"]
     wanted, final = option.problem.output, option.final
@@ -170,28 +183,53 @@ def _append(
             planner.steps.append(step)
             planner.reasons.append(reason)
             made, spec = step.result, step.spec
-    convert(planner, made, spec, final, result)
+    indices = changed.assignment.target.indices
+    entries = result_entries(option.problem, option.statistics)
+    sizes = array_sizes(indices, spec, entries, option.statistics)
+    convert(planner, made, spec, final, result, sizes)
+
+
+def sizes_of(name: str, problem: Problem, statistics: Statistics) -> Sizes:
+    """Return the sizes of an operand of a problem, which is converted."""
+    read = accesses(problem.assignment.value)
+    access = next(access for access in read if access.tensor == name)
+    return operand_sizes(access, statistics)
+
+
+def convert_result(
+    planner: Planner, problem: Problem, source: str, spec: TensorSpec, result: str
+) -> None:
+    """Append the conversion of a problem's result to the spec that it is to have."""
+    indices = problem.assignment.target.indices
+    entries = result_entries(problem, planner.statistics)
+    sizes = array_sizes(indices, spec, entries, planner.statistics)
+    convert(planner, source, spec, problem.output, result, sizes)
 
 
 def converted(
-    planner: Planner, source: str, spec: TensorSpec, wanted: TensorSpec
+    planner: Planner, source: str, spec: TensorSpec, wanted: TensorSpec, sizes: Sizes
 ) -> str:
     """Return the name of an array in another spec; converted once."""
     known = planner.converted.get((source, wanted))
     if known is None:
         known = planner.converted[source, wanted] = planner.fresh()
-        convert(planner, source, spec, wanted, known)
+        convert(planner, source, spec, wanted, known, sizes)
     return known
 
 
 def convert(
-    planner: Planner, source: str, spec: TensorSpec, wanted: TensorSpec, result: str
+    planner: Planner,
+    source: str,
+    spec: TensorSpec,
+    wanted: TensorSpec,
+    result: str,
+    sizes: Sizes,
 ) -> None:
     """Append ``result = source``; the option that asks for it counts its cost."""
     problem = conversion(spec, wanted)
     inner = Planner(
         problem,
-        conversion_statistics(planner.statistics, problem),
+        sizes.statistics(problem, planner.statistics),
         planner.vector_bytes,
         {"A": source},
         numbers=planner.numbers,

@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 
-from sparray.compiler.cin.nodes import Forall, Stmt
+from sparray.compiler.cin.nodes import Forall, Stmt, Where
 from sparray.compiler.cin.traversal import walk
 from sparray.compiler.index_notation.nodes import Access
 from sparray.compiler.index_notation.simplify import accesses
 from sparray.compiler.kernel_facts.positions import has_positions, kept_loops, may_cut
 from sparray.compiler.problem import Problem
 from sparray.compiler.schedule.assemble import Assembly
+from sparray.compiler.schedule.collect import COLLECTED
 from sparray.compiler.scheduler.assembly import Choice, walked_at
 from sparray.compiler.scheduler.shape import Shape
 from sparray.compiler.scheduler.user_names import UserNames
@@ -55,7 +56,11 @@ def check_pos(
         ),
         (index,),
     )
-    (access,) = (a for a in accesses(shape.merged) if a.tensor == tensor)
+    read = [a for a in accesses(shape.merged) if a.tensor == tensor]
+    if len(read) != 1:
+        times = f"{len(read)} times"
+        return f"{shown} to be read once where work is looked for, got {times}"
+    (access,) = read
     if not has_positions(access, problem.specs[tensor], loops):
         said = " ".join(map(user.index, loops))
         return (
@@ -64,6 +69,14 @@ def check_pos(
         )
     if not _decides(access, loops, shape, problem):
         return f"{shown} alone to say where there is work"
+    if any(
+        isinstance(part, Where)
+        and part.workspace.kind in COLLECTED
+        and not {*part.workspace.indices}.isdisjoint(loops)
+        for part in walk(statement)
+    ):
+        said = " ".join(map(user.index, loops))
+        return f"a loop of which no sums are listed, got one over {said}"
     inherits = choice.way is Assembly.INHERIT and choice.source == tensor
     if not inherits and choice.way is not Assembly.INSERT:
         return f"a dense result, or one with the pattern of {shown}"

@@ -17,7 +17,7 @@ from sparray.compiler.index_notation.simplify import (
     simplify_typed,
 )
 from sparray.compiler.problem import Problem, TensorSpec
-from sparray.compiler.scheduler.conversions import is_direct
+from sparray.compiler.scheduler.conversions import is_direct, operand_sizes
 from sparray.compiler.scheduler.decision import Reason
 from sparray.compiler.scheduler.draft import Planner, bind, part_of, used_operands
 from sparray.compiler.scheduler.factor import factor_invariants
@@ -25,7 +25,7 @@ from sparray.compiler.scheduler.gathering import gather_operands
 from sparray.compiler.scheduler.nested import inner_reduction, replace_expression
 from sparray.compiler.scheduler.options import result_entries
 from sparray.compiler.scheduler.output_format import infer_format
-from sparray.compiler.scheduler.planner import compute, converted
+from sparray.compiler.scheduler.planner import compute, converted, sizes_of
 from sparray.compiler.scheduler.statistics import Statistics
 from sparray.compiler.scheduler.steps import (
     PackStep,
@@ -105,7 +105,8 @@ def _prepare_searches(planner: Planner) -> None:
         if wanted == spec:
             continue
         source = planner.bindings[name]
-        made = converted(planner, source, spec, wanted)
+        sizes = operand_sizes(access, planner.statistics)
+        made = converted(planner, source, spec, wanted, sizes)
         planner.reasons.append(
             Reason(
                 f"convert {name} to {wanted.format}",
@@ -135,7 +136,8 @@ def _sort_operands(planner: Planner) -> None:
         source = planner.bindings[name]
         if not is_coordinate_list(spec.format):
             listed = coordinate_list(spec, unique=spec.format.unique)
-            source, spec = converted(planner, source, spec, listed), listed
+            sizes = sizes_of(name, problem, planner.statistics)
+            source, spec = converted(planner, source, spec, listed, sizes), listed
         result = planner.fresh()
         ordered = replace(
             sorted_spec(spec), index_dtype=_width_once_sorted(name, spec, problem)

@@ -107,6 +107,8 @@ class Weighed:
         None if the sums are computed first, or factors multiplied in pairs.
     pairs : float or None
         The cost of multiplying factors in pairs, where that is not what was chosen.
+    cost : float
+        Of all the steps that were taken.
     """
 
     result: str
@@ -115,6 +117,7 @@ class Weighed:
     split: float | None
     chosen: Option | None
     pairs: float | None = None
+    cost: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from sparray.compiler.problem import Problem, TensorSpec
 from sparray.errors import ScheduleError
 from sparray.evaluation.expression import assignment_expression, einsum_expression
 from sparray.evaluation.planning import operands_plan
-from sparray.formats import Format, named_format
+from sparray.formats import Compressed, Format, named_format
 from sparray.functions.schedule import as_schedule
 
 PRODUCT = "C[row,col] = A[row,mid] * B[mid,col]"
@@ -142,6 +142,10 @@ def test_refusals_show_expression_statement_and_command(schedule):
         ("C[i,j] = A[i,k] * B[k,j]", "tile(j, 8)", "contiguous", {"A": "csr",
          "dtype": "int32"}),
         ("y[j_in] = A[j_in,j] * x[j]", "split(j, 4)", "has an index j_in, too", {}),
+        ("C[i,j] = X[i,j] * a[j in 1::2]", "fuse(i, j)", "got one over what a stores",
+         {"a": Format([Compressed()])}),
+        ("C[i,j] = A[i,j] + 0 * B[i,j]", "fuse(i, j).pos(i, B)", "got 0 times",
+         {"A": "csr", "B": "csr", "output": "csr"}),
     ],
 )  # fmt: skip
 def test_what_would_change_the_result_or_has_no_kernel(

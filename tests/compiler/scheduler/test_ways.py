@@ -34,6 +34,18 @@ def test_the_first_way_is_the_schedulers():
         assert schedule(question, first) == usual
 
 
+def test_the_cost_of_a_decision_is_that_of_its_way():
+    for question in (SPMM, SPGEMM):
+        found = [way for way in ways_of(question) if way.option is not None]
+        alone = [
+            way for way in found if not way.option.convert and way.option.final is None
+        ][:12]
+        assert len({way.cost for way in alone}) > 3
+        for way in alone:
+            (kernel,) = plan_of(question, way).kernels
+            assert kernel.decision.cost == pytest.approx(way.cost)
+
+
 def test_ways_are_many_cheapest_first_and_always_the_same():
     ways = ways_of(SPMM)
     costs = [way.cost for way in ways]
