@@ -13,7 +13,7 @@ from sparray.compiler.schedule.parallelize import CHUNKS
 from sparray.errors import ScheduleError
 from sparray.records import dataclass
 
-__all__ = ["Schedule", "WrittenCommand", "parse_schedule"]
+__all__ = ["METHODS", "Schedule", "WrittenCommand", "parse_schedule"]
 
 _INDEX = re.compile(r"[^\W\d]\w*(-[^\W\d]\w*)?")
 _COMMAND = re.compile(r"\s*\.?\s*([a-z]+)\s*\(")
@@ -186,10 +186,11 @@ class Schedule:
         return self._then("assemble", " ".join(words))
 
 
-_METHODS = {
+METHODS = {
     *("reorder", "split", "accumulate", "tile", "prefetch", "unroll", "vectorize"),
     *("parallelize", "assemble", "pack", "fuse", "pos", "precompute", "collect"),
 }
+"""The commands that a schedule may have."""
 
 
 def parse_schedule(text: str) -> Schedule:
@@ -215,10 +216,10 @@ def parse_schedule(text: str) -> Schedule:
     while text[at:].strip():
         found = _COMMAND.match(text, at)
         inside = None if found is None else _inside(text, found.end())
-        if found is None or inside is None or found[1] not in _METHODS:
+        if found is None or inside is None or found[1] not in METHODS:
             at += len(text[at:]) - len(text[at:].lstrip(" ."))
             raise ScheduleError(
-                f"schedule: expected a command of {', '.join(sorted(_METHODS))}\n"
+                f"schedule: expected a command of {', '.join(sorted(METHODS))}\n"
                 f"  {_printable(text)}\n  {' ' * at}^"
             )
         arguments = [part.strip() for part in inside] if inside != [""] else []

@@ -167,8 +167,8 @@ def explain(function: Callable[..., Any], *args: Any, **kwargs: Any) -> str:
     ----------
     function : callable
         ``torch.mm``, ``torch.nn.functional.linear``, `compute`, ...; or a function of
-        your own that calls such ones, ``torch.autograd.grad``, ``loss.backward``: each expression
-        that is computed inside is explained, in its order.
+        your own that calls such ones, ``torch.autograd.grad``, ``loss.backward``: each
+        expression that is computed inside is explained, in its order.
     *args, **kwargs
         Its arguments.
 

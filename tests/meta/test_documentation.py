@@ -11,6 +11,7 @@ from source_tree import PACKAGE, ROOT, modules
 
 import sparray
 from sparray._kernels.targets import TARGETS
+from sparray.compiler.hand_schedule import METHODS
 from sparray.formats.named import FORMAT_FAMILIES, NAMED_FORMATS
 from sparray.formats.registry import LEVEL_TYPES
 from sparray.functions.standard import REFUSED, rows
@@ -200,3 +201,14 @@ def test_the_page_of_the_standard_has_a_row_for_each_function():
         word = "supported" if row.supported else "refused" if row.reason else "not yet"
         assert f"| `{row.name}` | {word}" in table
     assert "generated/array_api_table.md" in page("user/array_api.md")
+
+
+def test_every_command_of_a_schedule_is_shown_before_after_and_refused():
+    written = re.split(r"^## `(\w+)`$", page("user/schedule_commands.md"), flags=re.M)
+    shown = dict(zip(written[1::2], written[2::2], strict=True))
+    assert set(shown) == set(METHODS)
+    for command, text in shown.items():
+        # What is demanded of the assembly changes no statement.
+        assert text.count(">>> cin(") >= (1 if command == "assemble" else 2)
+        assert ">>> refused(" in text
+        assert "**Refused**" in text and "**Worth it**" in text
