@@ -235,14 +235,18 @@ class Expression:
     def _marked(self, access: "Access | None", axis: int | None, message: str) -> str:
         """Return a message with the place of an operand, or of an index of it.
 
-        There is none of a mask, which the text does not name.
+        The text does not name a mask: the place of the result stands for it.
         """
-        from sparray.compiler.index_notation.places import access_place, operand_place
+        from sparray.compiler.index_notation.places import (
+            access_place,
+            operand_place,
+            target_place,
+        )
         from sparray.compiler.index_notation.tokenizer import marked
 
         number = -1 if access is None else dict(self.operands)[access.tensor]
         if access is None or self.tensors[number] == self.mask:
-            return f"{self.text}: {message}"
+            return marked(self.text, target_place(self.text), message)
         if "=" not in self.text:
             if self.mask is not None:
                 number -= self.tensors.index(self.mask) < number

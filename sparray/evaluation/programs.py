@@ -157,10 +157,9 @@ def check_names(program: "Program", given: Collection[str]) -> None:
             f"expected an operand, got {made[0]!r}, which the program assigns"
         )
     if set(given) != set(program.operands):
-        raise ExpressionError(
-            f"expected the operands {', '.join(program.operands)}, got "
-            f"{', '.join(given) or 'none'}, in\n{program.text}"
-        )
+        from sparray.compiler.index_notation.places import operands_expected
+
+        raise operands_expected(program.text, program.operands, given)
 
 
 def describe_operands(

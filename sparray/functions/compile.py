@@ -11,7 +11,12 @@ from sparray._kernels.targets import host_target
 from sparray.compiler.absence import fill_of
 from sparray.compiler.index_notation.dtypes import result_dtype
 from sparray.compiler.index_notation.printer import print_assignment
-from sparray.compiler.index_notation.semiring import Semiring, as_semiring
+from sparray.compiler.index_notation.semiring import (
+    Semiring,
+    as_semiring,
+    refuse_without_zero,
+)
+from sparray.compiler.index_notation.traversal import accesses
 from sparray.compiler.pipeline import CompiledPlan, KernelSpec, compile_problem
 from sparray.compiler.problem import Problem, TensorSpec, result_spec
 from sparray.compiler.scheduler.output_format import infer_format
@@ -303,6 +308,8 @@ def plan_kernel(
         formats = {**formats, parsed.mask: mask}
     name = as_dtype(dtype).name
     reads = {access.tensor: len(access.indices) for access, _ in parsed.axes}
+    ndims = {parsed.tensors[n]: reads[operand] for operand, n in parsed.operands}
+    _check_zero(expression, over, {n: ndims[n] for n in tensors}, formats)
     operands = tuple(
         (
             operand,
@@ -353,6 +360,9 @@ def plan_program_kernel(
     program = parsed_program(text)
     options = program_options(program, "zero", schedule, semiring, mask, complement)
     name, over = as_dtype(dtype).name, options.semiring
+    reads = [a for s in program.statements for a in accesses(s.value)]
+    ndims = {a.tensor: len(a.indices) for a in reads if a.tensor in program.operands}
+    _check_zero(program.text, over, ndims, formats)
     mask_spec = None
     if mask is not None:
         (result,) = program.outputs
@@ -365,6 +375,20 @@ def plan_program_kernel(
         options,
         mask_spec,
     )
+
+
+def _check_zero(
+    text: str,
+    semiring: Semiring | None,
+    ndims: Mapping[str, int],
+    formats: Mapping[str, str | Format],
+) -> None:
+    """Raise an error if sparse operands have no number where nothing is stored."""
+    if semiring is None or semiring.zero is not None:
+        return
+    for tensor, ndim in ndims.items():
+        if tensor in formats and not as_format(formats[tensor], ndim).is_dense:
+            raise refuse_without_zero(text, tensor)
 
 
 def _fused_problem(joining: Joining, problem: Problem) -> Problem:

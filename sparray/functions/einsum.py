@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from sparray.convert import array, strided_ndarray
 from sparray.dispatch import evaluate_expression
-from sparray.errors import ExpressionError, ShapeError
+from sparray.errors import ShapeError
 from sparray.evaluation.expression import (
     Expression,
     assignment_expression,
@@ -290,10 +290,9 @@ def operands_by_name(
     missing = [name for name in tensors if name not in named]
     unknown = [name for name in named if name not in tensors]
     if missing or unknown:
-        raise ExpressionError(
-            f"{expression.text}: expected the operands "
-            f"{', '.join(tensors)}, got {', '.join(named) or 'none'}"
-        )
+        from sparray.compiler.index_notation.places import operands_expected
+
+        raise operands_expected(expression.text, tensors, named)
     return [(name, named[name]) for name in tensors]
 
 

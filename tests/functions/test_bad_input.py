@@ -118,6 +118,70 @@ def test_a_semiring_without_the_identity_that_a_union_needs():
         sp.einsum("ij->i", np.ones((2, 2)), semiring=NO_IDENTITY)
 
 
+def test_what_is_compiled_over_a_semiring_without_an_identity():
+    # There are formats only, and the kernel would compute with what is no number.
+    with pytest.raises(ExpressionError) as raised:
+        sp.compile("C[i,j] = A[i,j] + B[i,j]", A="csr", B="csr", semiring=NO_IDENTITY)
+    assert str(raised.value).splitlines()[1:] == place(
+        "C[i,j] = A[i,j] + B[i,j]", "C[i,j] = A[i,j] +"
+    )
+    text = "T[i,j] = A[i,j] * x[i]\nC[i,j] = T[i,j] + A[i,j]"
+    with pytest.raises(ExpressionError) as raised:
+        sp.compile(text, A="csr", semiring=NO_IDENTITY)
+    _, first, second, caret = str(raised.value).splitlines()
+    assert (first, second) == tuple(f"  {line}" for line in text.splitlines())
+    assert caret == place(second, "C[i,j] = T[i,j] +")[1]
+
+
+@pytest.mark.parametrize("dense", ["dense", "(i, j) -> (i: dense, j: dense)"])
+def test_dense_operands_need_no_identity(monkeypatch, dense):
+    monkeypatch.undo()
+    kernel = sp.compile("C[i,j] = A[i,j] + A[j,i]", A=dense, semiring=NO_IDENTITY)
+    made = kernel(np.array([[2.0, 6.0], [3.0, 4.0]]))
+    np.testing.assert_array_equal(made, [[1.0, 2.0], [2.0, 2.0]])
+
+
+OPERANDS = [
+    ("y[i] = A[i,j] * z[j]", "y[i] = A[i,j] * z", "A"),
+    ("y[i] = A[i,j]", "y", "Ax"),
+    ("A2[i] = A[i,j]", "A2[i] = A", ""),
+]
+
+
+@pytest.mark.parametrize(("text", "marked", "given"), OPERANDS)
+def test_operands_that_are_missing_or_too_many(text, marked, given):
+    operands = {"A": SQUARE, "x": VECTOR}
+    with pytest.raises(ExpressionError, match="expected the operands A") as raised:
+        sp.compute(text, **{name: operands[name] for name in given})
+    assert str(raised.value).splitlines()[1:] == place(text, marked)
+
+
+def test_an_operand_that_a_program_misses():
+    with pytest.raises(ExpressionError, match="operands A, z, got A") as raised:
+        sp.compute("T[i] = A[i,j]\ny[i] = T[i] * z[i]", A=SQUARE)
+    _, *shown = str(raised.value).splitlines()
+    assert shown == [
+        "  T[i] = sum(j, A[i,j])",
+        *place("y[i] = T[i] * z[i]", "y[i] = T[i] * z"),
+    ]
+
+
+def test_a_mask_of_other_dimensions():
+    with pytest.raises(ExpressionError, match="2 dimensions for mask") as raised:
+        sp.einsum("ij,jk->ik", SQUARE, WIDE, mask=VECTOR > 0)
+    assert str(raised.value).splitlines()[1:] == place("ij,jk->ik", "ij,jk->i")
+
+
+def test_a_workspace_that_is_larger_than_memory():
+    many = np.ones(2**21)
+    A = sp.from_coords([[1], [1]], [1.0], (2**21, 2**21), "csr")
+    text = "y[j] = A[i,j] * exp(x[i] * z[j])"
+    with pytest.raises(KernelMemoryError, match="dense workspace over i j") as raised:
+        part = sp.schedule().precompute("exp(x[i] * z[j])", "i")
+        sp.compute(text, A=A, x=many, z=many, schedule=part)
+    assert str(raised.value).splitlines()[1:] == place(text, "y[j")
+
+
 def test_a_schedule_that_would_change_the_result():
     with pytest.raises(ScheduleError) as raised:
         sp.einsum("ij,jk->ik", SQUARE, WIDE, schedule="reorder(j i k).parallelize(j)")

@@ -3,11 +3,20 @@
 An expression is an assignment or the subscripts of an einsum, which has no ``=``.
 """
 
+from collections.abc import Collection
+
 from sparray.compiler.index_notation.ellipsis import ELLIPSIS
 from sparray.compiler.index_notation.nodes import Access
-from sparray.compiler.index_notation.tokenizer import Token, tokenize
+from sparray.compiler.index_notation.tokenizer import Token, syntax_error, tokenize
+from sparray.errors import ExpressionError
 
-__all__ = ["access_place", "operand_place", "target_place", "word_place"]
+__all__ = [
+    "access_place",
+    "operand_place",
+    "operands_expected",
+    "target_place",
+    "word_place",
+]
 
 
 def target_place(text: str) -> int:
@@ -67,6 +76,29 @@ def operand_place(text: str, number: int, axis: int | None = None) -> int:
         axis = min(axis, letters.index(dots))
     at = 0 if axis is None else axis
     return start + (letters[at] if at < len(letters) else 0)
+
+
+def operands_expected(
+    text: str, tensors: Collection[str], given: Collection[str]
+) -> ExpressionError:
+    """Return the error that other operands are given than an expression reads.
+
+    Parameters
+    ----------
+    text : str
+        An assignment, or several.
+    tensors : collection of str
+        What it reads. The first one that is missing is marked.
+    given : collection of str
+        Names of what there is in place of them.
+    """
+    message = (
+        f"expected the operands {', '.join(tensors)}, got {', '.join(given) or 'none'}"
+    )
+    missing = [tensor for tensor in tensors if tensor not in given]
+    if missing:
+        return syntax_error(text, word_place(text, missing[0], right=True), message)
+    return syntax_error(text, target_place(text), message)
 
 
 def _place(name: Token, indices: list[list[Token]], axis: int | None) -> int:

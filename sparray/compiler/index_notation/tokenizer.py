@@ -73,9 +73,15 @@ def syntax_error(text: str, start: int, message: str) -> ExpressionError:
 
 
 def marked(text: str, start: int, message: str) -> str:
-    """Return a message that shows the expression with a caret at a place."""
-    shown = "".join(c if c.isprintable() else " " for c in text)
-    return f"{message}\n  {shown}\n  {' ' * start}^"
+    """Return a message that shows the expression with a caret at a place.
+
+    The caret stands below the line that has the place.
+    """
+    lines = text.split("\n")
+    before = text[:start].split("\n")
+    shown = ["".join(c if c.isprintable() else " " for c in line) for line in lines]
+    shown.insert(len(before), " " * len(before[-1]) + "^")
+    return "\n".join([message, *(f"  {line}".rstrip() for line in shown)])
 
 
 def tokenize(text: str) -> tuple[Token, ...]:
