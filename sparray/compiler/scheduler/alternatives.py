@@ -61,8 +61,8 @@ def other_orders(decision: Decision) -> list[Alternative]:
 def other_options(weighed: Weighed) -> list[Alternative]:
     """Return the plans for an array that were rejected, the cheapest first."""
     found = [
-        Alternative(_described(option, weighed.problem), option.cost)
-        for option in weighed.options
+        Alternative(_described(option, weighed.problem), cost)
+        for option, cost in zip(weighed.options, weighed.costs, strict=True)
         if option is not weighed.chosen
     ]
     if weighed.split is not None and weighed.chosen is not None:

@@ -45,7 +45,8 @@ def compute(planner: Planner, problem: Problem, result: str) -> None:
     """Append the cheapest steps that compute a problem under a name."""
     best: Planner | None = None
     found = tuple(options(problem, planner.statistics, direct_only=planner.direct_only))
-    option = min(found, key=lambda one: _settled(planner, one)[1], default=None)
+    costs = tuple(_settled(one)[1] + COSTS["step"] for one in found)
+    option = found[costs.index(min(costs))] if found else None
     if option is not None:
         best = planner.branch()
         _append(best, problem, option, result)
@@ -66,11 +67,11 @@ def compute(planner: Planner, problem: Problem, result: str) -> None:
     spent = best.cost - planner.cost
     planner.take(best)
     planner.weighed.append(
-        Weighed(result, problem, found, cost, option, pairs_cost, spent)
+        Weighed(result, problem, found, costs, cost, option, pairs_cost, spent)
     )
 
 
-def _settled(planner: Planner, option: Option) -> tuple[Knobs, float]:
+def _settled(option: Option) -> tuple[Knobs, float]:
     """Return the best settings known of an option's kernel, and its cost with them."""
     candidate = option.candidate
     knobs, cost = best_knobs(candidate, option.problem, option.statistics)
@@ -157,7 +158,7 @@ def _append(
         source, old = planner.bindings[name], problem.specs[name]
         sizes = sizes_of(name, problem, planner.statistics)
         arrays[name] = converted(planner, source, old, spec, sizes)
-    best, cost = _settled(planner, option)
+    best, cost = _settled(option)
     planner.cost += cost + COSTS["step"]
     wanted, final = option.problem.output, option.final
     decision = decide_widely(

@@ -101,6 +101,8 @@ class Weighed:
         What it is.
     options : tuple of Option
         By one kernel and conversions around it.
+    costs : tuple of float
+        Of all the steps of each option.
     split : float or None
         The cost of computing each sum as an array first; None where that cannot be.
     chosen : Option or None
@@ -114,6 +116,7 @@ class Weighed:
     result: str
     problem: Problem
     options: tuple[Option, ...]
+    costs: tuple[float, ...]
     split: float | None
     chosen: Option | None
     pairs: float | None = None

@@ -52,3 +52,17 @@ def test_an_explanation_has_the_cost_of_what_was_taken():
     # A way with conversions costs what its steps do, within what is rounded.
     assert float(taken) <= 1.01 * min(map(float, others))
     assert float(taken) >= max(costs(text))
+
+
+@pytest.mark.parametrize("formats", [("dcsr", "dcsc"), ("csr", "coo"), ("coo", "csc")])
+@pytest.mark.parametrize("extent", [10, 1_000])
+def test_nothing_that_was_rejected_costs_less_than_what_was_taken(formats, extent):
+    # Small enough that what a step costs by itself decides.
+    rows, columns = RNG.integers(0, 50, 200), RNG.integers(0, extent, 200)
+    A = sp.from_coords((rows, columns), np.ones(200), (50, extent), formats[0])
+    B = sp.from_coords((columns, rows), np.ones(200), (extent, 50), formats[1])
+    text = str(sp.explain("ik,kj->ij", A, B)).rpartition("rejected ways to compute ")[2]
+    taken, *others = map(float, re.findall(r"(?:at|:) (\S+) multiply-adds", text))
+    assert others
+    # Within what is rounded.
+    assert taken <= 1.01 * min(others)
