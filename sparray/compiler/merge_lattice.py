@@ -24,7 +24,7 @@ from sparray.compiler.index_notation.nodes import Access, Expr
 from sparray.compiler.index_notation.simplify import accesses
 from sparray.errors import UnsupportedError
 
-__all__ = ["Lattice", "lattice"]
+__all__ = ["Lattice", "has_work_without", "lattice"]
 
 Lattice = tuple[frozenset[Access], ...]
 """The points, larger ones first."""
@@ -81,6 +81,14 @@ def _known(
 ) -> dict[tuple[tuple[Access, ...], bool], Lattice]:
     """Return where the lattices of an expression are kept, by what loops walk."""
     return {}
+
+
+def has_work_without(expr: Expr, walked: Sequence[Access], absence: Absence) -> bool:
+    """Tell whether there is work where none of some operands has an entry.
+
+    That is whether the empty set is a point, of any number of operands.
+    """
+    return not absence.is_constant(absence.without(expr, walked))
 
 
 def _points(

@@ -38,6 +38,7 @@ __all__ = [
     "choose_assembly",
     "indices_inside",
     "walked_at",
+    "walking",
 ]
 
 
@@ -70,17 +71,25 @@ def walked_at(
 def _walked_at(
     value: Expr, index: str, problem: Problem
 ) -> tuple[tuple[Access, ...], tuple[frozenset[Access], ...]]:
-    walked = []
-    for access in dict.fromkeys(accesses(value)):
-        spec = problem.specs[access.tensor]
-        for depth in range(n_levels(spec)):
-            if walked_index(spec, access, depth) == index and is_walked(
-                spec, access, depth
-            ):
-                walked.append(access)
-                break
+    walked = walking(value, index, problem)
     points = lattice(value, walked, problem.absence)
     return tuple(a for a in walked if any(a in p for p in points)), points
+
+
+def walking(value: Expr, index: str, problem: Problem) -> list[Access]:
+    """Return the accesses one of whose levels a loop over an index would walk.
+
+    Those that decide nothing included, which are in no point of the lattice.
+    """
+    return [
+        access
+        for access in dict.fromkeys(accesses(value))
+        if any(
+            walked_index(problem.specs[access.tensor], access, depth) == index
+            and is_walked(problem.specs[access.tensor], access, depth)
+            for depth in range(n_levels(problem.specs[access.tensor]))
+        )
+    ]
 
 
 def choose_assembly(

@@ -9,9 +9,9 @@ from sparray.compiler.index_notation.affine import bases
 from sparray.compiler.index_notation.nodes import Access, Assignment, Expr
 from sparray.compiler.index_notation.simplify import accesses, free_indices
 from sparray.compiler.levels import level_index
-from sparray.compiler.merge_lattice import lattice
+from sparray.compiler.merge_lattice import has_work_without
 from sparray.compiler.problem import Problem, TensorSpec
-from sparray.compiler.scheduler.assembly import walked_at
+from sparray.compiler.scheduler.assembly import walking
 from sparray.compiler.scheduler.temporaries import searched_operands
 from sparray.formats.compressed import Compressed
 from sparray.formats.dense import Dense
@@ -76,7 +76,7 @@ def infer_format(
 
 
 def _is_full(value: Expr, index: str, problem: Problem) -> bool:
-    walked, _ = walked_at(value, index, problem)
+    walked = walking(value, index, problem)
     fixed = [
         access
         for access in dict.fromkeys(accesses(value))
@@ -84,8 +84,7 @@ def _is_full(value: Expr, index: str, problem: Problem) -> bool:
         and access not in walked
         and _has_constant(access, problem)
     ]
-    points = lattice(value, [*walked, *fixed], problem.absence)
-    return bool(points) and (not [*walked, *fixed] or frozenset() in points)
+    return has_work_without(value, [*walked, *fixed], problem.absence)
 
 
 def _has_constant(access: Access, problem: Problem) -> bool:
@@ -113,7 +112,7 @@ def _may_lack(value: Expr, index: str, problem: Problem) -> bool:
             for part, level in zip(format.expressions, format.levels, strict=True)
         ):
             found.append(access)
-    return bool(found) and frozenset() not in lattice(value, found, problem.absence)
+    return bool(found) and not has_work_without(value, found, problem.absence)
 
 
 def _is_dense_only(value: Expr, index: str, problem: Problem) -> bool:
@@ -128,7 +127,7 @@ def _is_dense_only(value: Expr, index: str, problem: Problem) -> bool:
         if (index in free_indices(access) or _has_constant(access, problem))
         and not problem.specs[access.tensor].format.is_dense
     ]
-    return not sparse or frozenset() in lattice(value, sparse, problem.absence)
+    return not sparse or has_work_without(value, sparse, problem.absence)
 
 
 def _left_sparse(value: Expr, indices: tuple[str, ...], problem: Problem) -> list[str]:

@@ -8,18 +8,20 @@ from dataclasses import replace
 import numpy as np
 
 from sparray.compiler import names
+from sparray.compiler.index_notation.canonical import operand_name
 from sparray.compiler.index_notation.dtypes import accumulated_dtype, settle_literals
-from sparray.compiler.index_notation.nodes import Access, Assignment
+from sparray.compiler.index_notation.nodes import Access, Assignment, Expr
 from sparray.compiler.index_notation.printer import print_access
 from sparray.compiler.index_notation.simplify import (
     accesses,
     free_indices,
     simplify_typed,
+    substitute,
 )
 from sparray.compiler.problem import Problem, TensorSpec
 from sparray.compiler.scheduler.conversions import is_direct, operand_sizes
 from sparray.compiler.scheduler.decision import Reason
-from sparray.compiler.scheduler.draft import Planner, bind, part_of, used_operands
+from sparray.compiler.scheduler.draft import Planner, part_of, used_operands
 from sparray.compiler.scheduler.factor import factor_invariants
 from sparray.compiler.scheduler.gathering import gather_operands
 from sparray.compiler.scheduler.nested import inner_reduction, replace_expression
@@ -40,6 +42,7 @@ from sparray.compiler.scheduler.temporaries import (
     temporary_format,
 )
 from sparray.compiler.scheduler.unsorted import walked_unsorted
+from sparray.compiler.scheduler.wide_merges import wide_part
 
 __all__ = ["arranged", "prepared"]
 
@@ -48,6 +51,7 @@ def prepared(problem: Problem, statistics: Statistics, vector_bytes: int) -> Pla
     """Return a plan up to its main part, with which every way begins."""
     planner = arranged(problem, statistics, vector_bytes)
     _compute_nested(planner)
+    _compute_wide(planner)
     return planner
 
 
@@ -166,29 +170,71 @@ def _width_once_sorted(name: str, spec: TensorSpec, problem: Problem) -> str:
 def _compute_nested(planner: Planner) -> None:
     """Compute reductions that stand inside others, the innermost first."""
     while True:
-        problem = planner.problem
-        inner = inner_reduction(problem.assignment.value)
+        inner = inner_reduction(planner.problem.assignment.value)
         if inner is None:
             return
-        indices = free_indices(inner)
-        used = used_operands(problem.operands, inner)
-        format = infer_format(Assignment(Access(names.OUTPUT, indices), inner), used)
-        part = part_of(problem, inner, indices, format)
-        if format.is_dense and part.has_known_fill:
-            format = temporary_format(problem.output.format, len(indices))
-            part = part_of(problem, inner, indices, format)
-        # No operand has such a name, no workspace, and no variable.
-        name = f"inner{len(problem.operands)}"
-        planner.reasons.append(
-            Reason(f"compute {name} first", "it is a sum inside another one")
-        )
-        bind(planner, part, name, compute)
-        entries = round(result_entries(part, planner.statistics))
-        positions = {**planner.statistics.positions, name: [entries] * format.ndim}
-        planner.statistics = replace(planner.statistics, positions=positions)
-        value = replace_expression(
-            problem.assignment.value, inner, Access(name, indices)
-        )
-        assignment = Assignment(problem.assignment.target, value)
-        operands = (*problem.operands, (name, part.output))
-        planner.problem = replace(problem, assignment=assignment, operands=operands)
+        _compute_first(planner, inner, "it is a sum inside another one")
+
+
+def _compute_wide(planner: Planner) -> None:
+    """Compute parts first until a few operands meet in each loop."""
+    while True:
+        part = wide_part(planner.problem)
+        if part is None:
+            return
+        _compute_first(planner, part, "too many operands would meet in one loop")
+
+
+def _compute_first(planner: Planner, expr: Expr, why: str) -> None:
+    """Compute a part of the expression as an array, and read that in its place."""
+    problem = planner.problem
+    indices = free_indices(expr)
+    used = used_operands(problem.operands, expr)
+    format = infer_format(Assignment(Access(names.OUTPUT, indices), expr), used)
+    part = part_of(problem, expr, indices, format)
+    if format.is_dense and part.has_known_fill:
+        format = temporary_format(problem.output.format, len(indices))
+        part = part_of(problem, expr, indices, format)
+    # No operand has such a name, no workspace, and no variable.
+    name = f"inner{len(planner.bindings)}"
+    planner.reasons.append(Reason(f"compute {name} first", why))
+    _bind_alone(planner, part, name)
+    entries = round(result_entries(part, planner.statistics))
+    positions = {**planner.statistics.positions, name: [entries] * format.ndim}
+    planner.statistics = replace(planner.statistics, positions=positions)
+    value = replace_expression(problem.assignment.value, expr, Access(name, indices))
+    assignment = Assignment(problem.assignment.target, value)
+    operands = (*used_operands(problem.operands, value), (name, part.output))
+    planner.problem = replace(problem, assignment=assignment, operands=operands)
+
+
+def _bind_alone(planner: Planner, part: Problem, name: str) -> None:
+    """Append the steps of a part, with names that do not depend on the whole.
+
+    So parts of one kind are computed by one kernel.
+    """
+    called = {old: operand_name(n) for n, (old, _) in enumerate(part.operands)}
+    read = {
+        access: replace(access, tensor=called[access.tensor])
+        for access in accesses(part.assignment.value)
+    }
+    value = substitute(part.assignment.value, read)
+    problem = replace(
+        part,
+        assignment=Assignment(part.assignment.target, value),
+        operands=tuple((called[old], spec) for old, spec in part.operands),
+    )
+    inner = Planner(
+        problem,
+        planner.statistics.renamed(called),
+        planner.vector_bytes,
+        {new: planner.bindings[old] for old, new in called.items()},
+        numbers=planner.numbers,
+    )
+    array = planner.fresh()
+    compute(inner, problem, array)
+    planner.steps.extend(inner.steps)
+    planner.reasons.extend(inner.reasons)
+    planner.weighed.extend(inner.weighed)
+    planner.cost += inner.cost
+    planner.bindings[name] = array

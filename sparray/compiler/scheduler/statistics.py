@@ -17,6 +17,10 @@ _ASSUMED_EXTENT = 4096
 _ASSUMED_FIBRE = 16
 
 
+Pair = tuple[str, frozenset[str]]
+"""An index, and two operands that have it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Statistics:
     """Sizes that decisions are taken from.
@@ -53,8 +57,8 @@ class Statistics:
     extents: Mapping[str, int]
     positions: Mapping[str, Sequence[int]]
     workspace_bytes: int = 2**63
-    overlaps: Mapping[tuple[str, frozenset[str]], float] = field(default_factory=dict)
-    repeats: Mapping[tuple[str, frozenset[str]], float] = field(default_factory=dict)
+    overlaps: Mapping[Pair, float] = field(default_factory=dict)
+    repeats: Mapping[Pair, float] = field(default_factory=dict)
     parallel: bool = True
     known: bool = True
     distinct: Mapping[str, int] = field(default_factory=dict)
@@ -102,6 +106,27 @@ class Statistics:
                     parents = min(parents, int(entries))
             counts.append(max(1, parents))
         return counts
+
+    def renamed(self, names: Mapping[str, str]) -> "Statistics":
+        """Return the statistics of some operands, by other names."""
+
+        def of_pairs(known: Mapping[Pair, float]) -> dict[Pair, float]:
+            return {
+                (index, frozenset(names[one] for one in both)): number
+                for (index, both), number in known.items()
+                if both <= names.keys()
+            }
+
+        return replace(
+            self,
+            positions={new: self.positions[old] for old, new in names.items()},
+            overlaps=of_pairs(self.overlaps),
+            repeats=of_pairs(self.repeats),
+            distinct={
+                n: self.distinct[o] for o, n in names.items() if o in self.distinct
+            },
+            aligned=frozenset(n for o, n in names.items() if o in self.aligned),
+        )
 
     def respecified(
         self, accesses: Sequence[Access], specs: Mapping[str, TensorSpec]
