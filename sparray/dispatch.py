@@ -30,17 +30,20 @@ from sparray.formats.named import named_format
 
 if TYPE_CHECKING:
     from sparray.compiler.pipeline import CompiledPlan
+    from sparray.evaluation.direct_call import DirectCall
     from sparray.evaluation.execution import PlanRunner, Runner
     from sparray.evaluation.joining import Joining
 
 __all__ = [
     "JoinedRunner",
     "check_memory",
+    "direct_call",
     "evaluate",
     "evaluate_expression",
     "forget_plans",
     "joined_runner",
     "given_key",
+    "plans_forgotten",
     "planned_call",
     "try_compiled",
 ]
@@ -311,9 +314,39 @@ def planned_call(
     return lambda operands: _run(call, expression, operands)
 
 
+def direct_call(
+    expression: Expression, operands: Sequence[Given], format: Format | None = None
+) -> "DirectCall | None":
+    """Return the one kernel that computes an expression, to be called by addresses.
+
+    None if there are more steps, or its result is not one dense array. It holds for
+    operands of the same keys and extents until plans are forgotten.
+    """
+    call = _find(expression, operands, format, False)
+    if call.single is None:
+        return None
+    from sparray.evaluation.direct_call import direct_call_of  # as execution is
+
+    extents = expression.extents(operands)
+    ordered = [extents[slot] for slot in call.extents]
+    return direct_call_of(call.single, call.operands, ordered)
+
+
+class _Forgotten:
+    """How often plans were forgotten, for those who remember what came of one."""
+
+    times = 0
+
+
+def plans_forgotten() -> int:
+    """Return how often plans were forgotten."""
+    return _Forgotten.times
+
+
 def forget_plans() -> None:
     """Plan every expression anew when it is next computed: something was learned."""
     _calls.clear()
+    _Forgotten.times += 1
 
 
 def _call_of(expression: Expression, compiled: "CompiledPlan") -> _Call:

@@ -41,6 +41,12 @@ class Filler:
                 if name in problem.absence.scalars
             )
 
+    @property
+    def known(self) -> Any:
+        """The value, if it is the same for all operands; else None."""
+        depends = self._copied is not None or self._constant is not None
+        return None if depends else self._known
+
     def fill(self, operands: Sequence[Operand]) -> Any:
         """Return the value for operands in the problem's order."""
         if self._copied is not None:

@@ -40,7 +40,11 @@ def is_traced(tensors: Sequence[Tensor]) -> bool:
     """Tell whether tensors stand for others: fake, functional or batched ones."""
     if torch._C._functorch.peek_interpreter_stack() is not None:
         return True
-    return any(type(tensor) not in _READABLE for tensor in tensors)
+    # No generator: this is on the way of every warm call.
+    for tensor in tensors:
+        if type(tensor) not in _READABLE:
+            return True
+    return False
 
 
 @dataclass(eq=False)

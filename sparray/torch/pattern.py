@@ -47,13 +47,14 @@ class Pattern:
 
     __slots__ = (
         "__weakref__",
-        "_addresses",
         "_kept",
         "_keys",
+        "addresses",
         "format",
         "levels",
         "n_values",
         "shape",
+        "warm",
     )
 
     def __init__(self, array: SparseArray) -> None:
@@ -62,9 +63,12 @@ class Pattern:
         self.shape = array.shape
         self.levels: LevelBuffers = array._levels
         self.n_values = len(array.values)
-        self._addresses = array._addresses[:-1]
+        # Of the level buffers, as kernels take them: see `SparseArray._addresses`.
+        self.addresses = array._addresses[:-1]
         self._keys: dict[np.dtype[Any], Hashable] = {}
         self._kept: dict[Hashable, Any] = {}
+        # What `sparray.torch.warm_calls` remembers of evaluations.
+        self.warm: dict[Hashable, Any] = {}
 
     def array(self, values: npt.NDArray[Any]) -> SparseArray:
         """Return the array of this pattern and these values, shared if contiguous."""
@@ -74,7 +78,7 @@ class Pattern:
             self.format, self.shape, self.levels, values, values.dtype.type(0)
         )
         # A warm call of a tiny kernel is half as long with these known beforehand.
-        made._cached_addresses = (*self._addresses, address(values))
+        made._cached_addresses = (*self.addresses, address(values))
         key = self._keys.get(values.dtype)
         if key is None:
             key = self._keys[values.dtype] = operand_key(
