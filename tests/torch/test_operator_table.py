@@ -1,6 +1,8 @@
 """Every row of the table of operators in every format, against dense torch."""
 
+import os
 from importlib.util import module_from_spec, spec_from_file_location
+from itertools import cycle
 from pathlib import Path
 
 import pytest
@@ -76,19 +78,39 @@ def test_forward_and_backward(call, format):
         torch.testing.assert_close(mine, wanted)
 
 
-# A gradient of a gradient takes a second for each cell: products in every format, the
-# rest in one.
-IN_EVERY_FORMAT = {call.functions for call in CALLS[:4]}
-DERIVED = [
-    cell
-    for cell in cells()
-    if cell.values[1] == "csr" or cell.values[0].functions in IN_EVERY_FORMAT
-]
+# A gradient of a gradient takes a second for each cell. By default each row is checked
+# in csr and in one other format, which rows take in turns, so that every row and every
+# format of matrices is covered. SPARRAY_EVERY_DERIVATIVE=1 checks all cells.
+def covering():
+    """Return rows with formats: each in csr, and in the next other one in turn."""
+    turns = {ndim: cycle(formats[1:]) for ndim, formats in FORMATS.items()}
+    assert all(formats[0] == "csr" for formats in FORMATS.values())
+    others = {(call.functions, next(turns[call.ndim])) for call in CALLS}
+    return others | {(call.functions, "csr") for call in CALLS}
+
+
+def derived():
+    if os.environ.get("SPARRAY_EVERY_DERIVATIVE"):
+        return cells()
+    chosen = covering()
+    return [
+        cell for cell in cells() if (cell.values[0].functions, cell.values[1]) in chosen
+    ]
+
+
+def test_second_derivatives_cover_every_row_and_matrix_format():
+    chosen = covering()
+    assert {functions for functions, _ in chosen} == {c.functions for c in CALLS}
+    assert {format for _, format in chosen} >= set(FORMATS[2])
+    for ndim, formats in FORMATS.items():
+        names = {call.functions for call in CALLS if call.ndim == ndim}
+        found = {format for functions, format in chosen if functions in names}
+        assert len(found) == min(len(formats), len(names) + 1)
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*computed densely")
-@pytest.mark.parametrize("call, format", DERIVED)
+@pytest.mark.parametrize("call, format", derived())
 def test_first_and_second_derivatives(call, format):
     W, leaves = leaves_of(call, format)
 
