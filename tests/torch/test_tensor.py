@@ -17,8 +17,12 @@ from .conftest import full, gapped
 
 
 @pytest.fixture
-def W():
-    return spt.tensor(gapped(4, 5), "csr", requires_grad=True)
+def W(request):
+    format = getattr(request, "param", "csr")
+    return spt.tensor(gapped(4, 5), format, requires_grad=True)
+
+
+IN_SEVERAL_FORMATS = pytest.mark.parametrize("W", ["csr", "csc", "coo"], indirect=True)
 
 
 def test_what_it_says_of_itself(W):
@@ -37,6 +41,7 @@ def test_repr_names_format_and_values(W):
     assert "grad_fn=<MulBackward0>" in repr(W * 2)
 
 
+@IN_SEVERAL_FORMATS
 def test_gradients_accumulate_with_the_pattern(W):
     (W @ full(5, 2)).sum().backward()
     first = W.grad.values().clone()
@@ -65,6 +70,7 @@ def test_torch_autograd_functions(W):
     torch.testing.assert_close(W.grad.values(), 3 * upstream.values())
 
 
+@IN_SEVERAL_FORMATS
 def test_no_graph_without_need(W):
     with torch.no_grad():
         assert not (W @ full(5, 2)).requires_grad and not (W * 2).requires_grad
@@ -72,6 +78,7 @@ def test_no_graph_without_need(W):
         assert not (W @ full(5, 2)).requires_grad
 
 
+@IN_SEVERAL_FORMATS
 def test_checkpointing(W):
     from torch.utils.checkpoint import checkpoint
 
@@ -91,6 +98,7 @@ def test_a_value_changed_between_forward_and_backward_is_noticed(W):
         made.sum().backward()
 
 
+@IN_SEVERAL_FORMATS
 def test_retain_grad_and_hooks(W):
     middle = W * 2
     middle.retain_grad()
@@ -102,6 +110,7 @@ def test_retain_grad_and_hooks(W):
     torch.testing.assert_close(middle.grad.values() * 2, W.grad.values())
 
 
+@IN_SEVERAL_FORMATS
 def test_a_hook_may_replace_the_gradient(W):
     W.register_hook(lambda grad: grad * 0)
     W.sum().backward()
