@@ -45,12 +45,12 @@ class Sizes:
         ``like`` has what is known of threads and memory.
         """
         indices = problem.assignment.target.indices
+        # An array without dimensions has no level, and one number.
+        entries = self.positions[-1] if self.positions else 1
         return Statistics(
             dict(zip(indices, self.extents, strict=True)),
             {
-                name: self.positions
-                if name == "A"
-                else [self.positions[-1]] * n_levels(spec)
+                name: self.positions if name == "A" else [entries] * n_levels(spec)
                 for name, spec in problem.specs.items()
             },
             workspace_bytes=like.workspace_bytes,

@@ -66,3 +66,11 @@ def test_nothing_that_was_rejected_costs_less_than_what_was_taken(formats, exten
     assert others
     # Within what is rounded.
     assert taken <= 1.01 * min(others)
+
+
+def test_a_single_number_is_converted():
+    # It is added up in float32, then rounded.
+    A = small().astype("float16").to_format("csr")
+    made = sp.compute("s = A[i,j]", A=A, schedule="accumulate()")
+    assert made.dtype == "float16"
+    assert float(made) == pytest.approx(float(A.todense().astype("f8").sum()), rel=1e-3)
