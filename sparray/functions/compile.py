@@ -41,6 +41,7 @@ from sparray.functions.compile_program import (
 )
 from sparray.functions.einsum import Operand, as_operand, with_mask
 from sparray.functions.kernel_texts import KernelTexts
+from sparray.functions.option_names import naming_options
 from sparray.functions.program_arguments import program_options
 from sparray.functions.schedule import Schedule, as_only_schedule, as_schedule
 from sparray.records import dataclass
@@ -174,8 +175,10 @@ def _fitting(operand: Operand, spec: TensorSpec) -> Operand:
     return operand.to_format(spec.format)
 
 
+@naming_options
 def compile(
     expression: str,
+    /,
     *,
     dtype: npt.DTypeLike = "float64",
     index_dtype: str = "int32",

@@ -22,6 +22,7 @@ from sparray.evaluation.readings import Given, mask_operand, read_operands
 from sparray.formats.coordinates import as_dtype
 from sparray.formats.format import Format
 from sparray.formats.named import as_format
+from sparray.functions.option_names import naming_options
 from sparray.results import wrap_result
 from sparray.sparse_array import SparseArray
 
@@ -143,8 +144,10 @@ def einsum(
     return _evaluated(expression, with_mask(expression, given, mask), format)
 
 
+@naming_options
 def compute(
     expression: str,
+    /,
     *,
     format: str | Format | None = None,
     missing: Literal["zero", "fill"] = "zero",

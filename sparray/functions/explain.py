@@ -30,6 +30,7 @@ from sparray.formats.named import as_format
 from sparray.functions.einsum import as_operand, with_mask
 from sparray.functions.explained_steps import plan_sections
 from sparray.functions.explanation import Explanation
+from sparray.functions.option_names import naming_options
 from sparray.functions.program_arguments import stated_program
 from sparray.functions.schedule import Schedule, as_only_schedule
 from sparray.view.labels import count_text
@@ -38,8 +39,10 @@ from sparray.view.section import Section
 __all__ = ["explain", "explain_expression", "planned_road"]
 
 
+@naming_options
 def explain(
     expression: str,
+    /,
     *operands: Any,
     format: str | Format | None = None,
     source: bool = False,

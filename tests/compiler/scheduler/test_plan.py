@@ -106,7 +106,15 @@ def test_masked_products_that_meet_in_few_entries_are_listed():
     assert "collect(list, C)" in filtered
 
 
-def test_few_entries_are_worth_no_further_steps():
+@pytest.fixture
+def two_threads():
+    before = sp.num_threads()
+    sp.set_num_threads(2)
+    yield
+    sp.set_num_threads(before)
+
+
+def test_few_entries_are_worth_no_further_steps(two_threads):
     few = sp.from_coords(
         np.random.default_rng(3).integers(0, 200_000, (2, 4000)),
         *(np.ones(4000), (200_000,) * 2, "dcsr"),
