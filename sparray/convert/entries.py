@@ -149,7 +149,8 @@ def from_buffers(
         Buffers of each level by role, outermost first: ``{}`` for a dense level,
         ``{"pos": ..., "crd": ...}`` for a compressed one, ``{"crd": ...}`` for a
         singleton. All have one dtype, but for the ``mask`` of a bitmap level (bool)
-        and the ``crd`` of a structured one (uint8).
+        and the ``crd`` of a structured one (uint8). Arrays of NumPy's, or of any
+        library that speaks DLPack.
     values : dtype[positions]
         Value of each position of the innermost level.
     fill_value : scalar

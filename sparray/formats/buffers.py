@@ -28,18 +28,33 @@ INDEX_DTYPES = (np.dtype(np.int32), np.dtype(np.int64))
 def plain(name: str, buffer: Any) -> Any:
     """Return the array whose elements a kernel will read; no other object changes.
 
-    What a subclass of NumPy's array compares as may be something else.
+    What a subclass of NumPy's array compares as may be something else. Memory of any
+    other library's that speaks DLPack is shared.
 
     Raises
     ------
     InvalidBufferError
-        If some of its elements are masked: there is no place for the mask.
+        If some of its elements are masked: there is no place for the mask. If NumPy
+        cannot share the memory: it is on another device, or of a dtype without a name.
     """
-    if not isinstance(buffer, np.ndarray) or type(buffer) is np.ndarray:
+    if type(buffer) is np.ndarray:
         return buffer
+    if not isinstance(buffer, np.ndarray):
+        return _shared(name, buffer) if hasattr(buffer, "__dlpack__") else buffer
     if np.ma.is_masked(buffer):
         raise InvalidBufferError(f"{name}: expected no masked elements, got some")
     return buffer.view(np.ndarray)
+
+
+def _shared(name: str, buffer: Any) -> Any:
+    try:
+        return np.from_dlpack(buffer)
+    # Each library raises its own: BufferError, RuntimeError, TypeError, ...
+    except Exception as error:
+        raise InvalidBufferError(
+            f"{name}: expected memory that NumPy can share, got {type(buffer).__name__}"
+            f" ({error})"
+        ) from error
 
 
 def check_apart(

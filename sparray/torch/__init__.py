@@ -55,6 +55,7 @@ from sparray.torch.sparsify import densify, densify_, sparsify, sparsify_
 from sparray.torch.summary import summary
 from sparray.torch.table import implements
 from sparray.torch.tensor import SparseTensor
+from sparray.torch.torch_sparse import from_torch_sparse, to_torch_sparse
 from sparray.torch.unwrapping import unwrap_, wrap_
 
 __all__ = [
@@ -99,12 +100,14 @@ __all__ = [
     "explain",
     "from_buffers",
     "from_plain",
+    "from_torch_sparse",
     "implements",
     "leaves",
     "operators",
     "strict",
     "tensor",
     "to_plain",
+    "to_torch_sparse",
     "unwrap_",
     "wrap_",
 ]

@@ -7,6 +7,7 @@ import numpy as np
 import torch
 
 from sparray import convert
+from sparray.formats.buffers import plain
 from sparray.formats.format import Format
 from sparray.formats.named import as_format
 from sparray.sparse_array import SparseArray
@@ -162,7 +163,7 @@ def from_buffers(
     format: str | Format,
     shape: Sequence[int],
     levels: Sequence[Mapping[str, Any]],
-    values: torch.Tensor,
+    values: Any,
 ) -> SparseTensor:
     """Make a sparse tensor of level buffers and values that are part of a graph.
 
@@ -174,9 +175,9 @@ def from_buffers(
         Extent of each dimension.
     levels : sequence of mapping
         The buffers of each level by role: ``{"pos": ..., "crd": ...}``, arrays or
-        tensors.
+        tensors, or whatever else speaks DLPack.
     values : torch.Tensor, dtype[n]
-        One for each stored entry. They stay in their graph.
+        One for each stored entry. They stay in their graph. Or what speaks DLPack.
 
     Raises
     ------
@@ -194,10 +195,12 @@ def from_buffers(
     >>> v.grad
     tensor([4., 6.])
     """
+    if not isinstance(values, torch.Tensor) and hasattr(values, "__dlpack__"):
+        values = torch.utils.dlpack.from_dlpack(values)
     check_operand("values", values)
     buffers = [
         {
-            role: as_numpy(b) if isinstance(b, torch.Tensor) else np.asarray(b)
+            role: as_numpy(b) if isinstance(b, torch.Tensor) else _as_ndarray(role, b)
             for role, b in level.items()
         }
         for level in levels
@@ -206,3 +209,8 @@ def from_buffers(
     pattern = Pattern(array)
     pattern.check_values(values)
     return SparseTensor(pattern, values)
+
+
+def _as_ndarray(role: str, buffer: Any) -> Any:
+    """Return a buffer as an array; its memory is shared where it speaks DLPack."""
+    return np.asarray(plain(role, buffer))

@@ -17,6 +17,7 @@ from sparray.torch.gradient_formats import refuse_anchored
 from sparray.torch.operators.lines import by_line
 from sparray.torch.operators.operands import compute
 from sparray.torch.operators.reductions import Dimensions, axes_of, total
+from sparray.torch.operators.valued import valued
 from sparray.torch.table import implements
 from sparray.torch.tensor import SparseTensor
 
@@ -33,7 +34,7 @@ def extreme(
     made: Tensor = compute(expression, [tensor.detach()], format)
     if tensor.requires_grad and torch.is_grad_enabled():
         refuse_anchored("an extreme", tensor)
-        made = _Valued.apply(_with_gradient(tensor, made, axes), made)  # type: ignore[no-untyped-call]
+        made = valued(_with_gradient(tensor, made, axes), made)
     for axis in sorted(axes) if keepdim else ():
         made = made.unsqueeze(axis)
     return made
@@ -60,18 +61,6 @@ def _with_gradient(tensor: SparseTensor, found: Tensor, axes: frozenset[int]) ->
         count = total(SparseTensor(tensor.pattern, equal), axes) + absent
         shares = by_line("{A} / {s}", SparseTensor(tensor.pattern, equal), count, axes)
     return total(SparseTensor(tensor.pattern, shares.values() * tensor.values()), axes)
-
-
-class _Valued(torch.autograd.Function):
-    """One tensor's value with the gradient of another."""
-
-    @staticmethod
-    def forward(ctx: Any, graph: Tensor, value: Tensor) -> Tensor:
-        return value.clone()
-
-    @staticmethod
-    def backward(ctx: Any, *upstreams: Tensor) -> tuple[Tensor, None]:
-        return upstreams[0], None
 
 
 def _is_ordered(tensor: Any) -> bool:

@@ -12,7 +12,7 @@ from sparray.torch.tensor import SparseTensor
 __all__: list[str] = []
 
 _PROPERTIES = (
-    "_base shape device layout ndim names is_cuda is_cpu is_meta is_mps is_xla "
+    "_base shape device ndim names is_cuda is_cpu is_meta is_mps is_xla "
     "is_nested is_quantized is_mkldnn is_sparse is_sparse_csr"
 ).split()
 

@@ -113,7 +113,7 @@ def _register_product(
         return matmul(input, mat2, out=out)
 
 
-_register_product([torch.mm, Tensor.mm, torch.sparse.mm], "mm", (2, 2))
+_register_product([torch.mm, Tensor.mm], "mm", (2, 2))
 _register_product([torch.bmm, Tensor.bmm], "bmm", (3, 3))
 _register_product([torch.mv, Tensor.mv], "mv", (2, 1))
 _register_product([torch.dot, Tensor.dot], "dot", (1, 1))
