@@ -77,6 +77,15 @@ def _attention(stored, x, q, k, v):
     return functional.scaled_dot_product_attention(q, k, v, bias)
 
 
+def _reduced(stored, x, y):
+    products, there = x[:, :, None] * y, stored[:, :, None]
+    total = torch.where(there, products, 0).sum(1)
+    made = total / there.sum(1).clamp(min=1)
+    most = torch.where(there, products, -torch.inf).amax(1)
+    least = torch.where(there, products, torch.inf).amin(1)
+    return made + torch.where(there.any(1), most + least, 0)
+
+
 _MASK = torch.tensor([True, False, True, True, False, True, False, True])
 _ROWS = torch.tensor([3, 0, 1, 1, 2])
 
@@ -95,6 +104,11 @@ CALLS = [
         "`baddbmm`", lambda W, b, x: torch.baddbmm(b, W, x), ((2, 4, 3), (2, 8, 3)), 3
     ),
     Call("`einsum`", lambda W, x: torch.einsum("ij,kj->ki", W, x), ((3, 8),)),
+    Call(
+        "`einsum` with `...`",
+        lambda W, x: torch.einsum("...j,...kj->...k", W, x),
+        ((4, 3, 8),),
+    ),
     Call("`tensordot`", lambda W, x: torch.tensordot(W, x, ([0], [1])), ((3, 4),)),
     Call("`linear`", lambda W, x, b: functional.linear(x, W, b), ((3, 8), (4,))),
     Call("`linear` of a sparse input", lambda W, w: functional.linear(W, w), ((3, 8),)),
@@ -116,6 +130,18 @@ CALLS = [
         ((1, 4, 2, 5),),
         4,
     ),
+    Call(
+        "`conv1d` of a sparse input",
+        lambda W, w: functional.conv1d(W, w, stride=2, padding=1),
+        ((3, 4, 3),),
+        3,
+    ),
+    Call(
+        "`conv2d` of a sparse input",
+        lambda W, w: functional.conv2d(W, w, padding=(0, 1), groups=2),
+        ((2, 1, 2, 3),),
+        4,
+    ),
     Call("`embedding`", lambda W: functional.embedding(_ROWS, W)),
     Call(
         "`embedding_bag`",
@@ -134,6 +160,25 @@ CALLS = [
         ),
         ((2, 4, 2), (2, 8, 2), (2, 8, 1)),
         reference=_attention,
+    ),
+    Call(
+        "`scaled_dot_product_attention` with a mask of each",
+        lambda W, q, k, v: functional.scaled_dot_product_attention(
+            q, k, v, spt.SparseTensor(W.pattern, W.values(), -torch.inf)
+        ),
+        ((2, 4, 2), (2, 8, 2), (2, 8, 1)),
+        3,
+        reference=_attention,
+    ),
+    Call(
+        "`sparse.mm` with `mean`, `amax`, `amin`",
+        lambda W, x: (
+            torch.sparse.mm(W, x, "mean")
+            + torch.sparse.mm(W, x, "amax")
+            + torch.sparse.mm(W, x, "amin")
+        ),
+        ((8, 3),),
+        reference=_reduced,
     ),
     Call(
         "`softmax`, `sparse.softmax`",
@@ -169,6 +214,14 @@ CALLS = [
     Call("`amax`", lambda W: torch.amax(W, 1)),
     Call("`amin`", lambda W: torch.amin(W, 0)),
     Call("`max`, `min` of everything", lambda W: W.max() - W.min()),
+    Call("`max`, `min` of a dimension", lambda W: W.max(1).values - W.min(1).values),
+    Call("`argmax`, `argmin`", lambda W: torch.argmax(W, 0) + W.argmin(0)),
+    Call(
+        "`maximum`, `minimum` with a dense tensor",
+        lambda W, x: torch.maximum(W, x) - torch.minimum(W, x[0]),
+        ((4, 8),),
+    ),
+    Call("`==`, `<`, … with a dense tensor", lambda W, x: W < x, ((4, 8),)),
     Call("`norm`, `linalg.vector_norm`, `linalg.norm`", lambda W: torch.norm(W, dim=1)),
     Call("`where`", lambda W, x: torch.where(_MASK, W, x), ((4, 8),)),
     Call("`where`, `masked_fill` by 0", lambda W: torch.masked_fill(W, _MASK, 0)),
@@ -181,6 +234,7 @@ CALLS = [
     Call("slices, `select`, `narrow`, `split`, `unbind`", lambda W: W[1:, ::3]),
     Call("`W[list]`, `index_select`", lambda W: torch.index_select(W, 0, _ROWS)),
     Call("`cat`, `hstack`, `vstack`", lambda W: torch.cat([W, W * 2], 1)),
+    Call("`cat` of sparse and dense", lambda W, x: torch.cat([W, x]), ((2, 8),)),
     Call("`stack`", lambda W: torch.stack([W, W * 2])),
     Call("`flip`, `roll`", lambda W: torch.roll(W, 1, 0)),
     Call("`tril`, `triu`, `diagonal`", lambda W: torch.tril(W)),

@@ -3,6 +3,7 @@
 from sparray.torch.operators import (
     attention,
     choosing,
+    comparisons,
     conversions,
     convolutions,
     copying,
@@ -13,6 +14,7 @@ from sparray.torch.operators import (
     metadata,
     norms,
     pointwise,
+    positions,
     products,
     reduced_products,
     reductions,
@@ -27,6 +29,7 @@ from sparray.torch.operators import (
 __all__ = [
     "attention",
     "choosing",
+    "comparisons",
     "conversions",
     "convolutions",
     "copying",
@@ -37,6 +40,7 @@ __all__ = [
     "metadata",
     "norms",
     "pointwise",
+    "positions",
     "products",
     "reduced_products",
     "reductions",

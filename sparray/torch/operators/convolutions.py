@@ -14,8 +14,9 @@ from torch.nn import functional
 from sparray.errors import ShapeError
 from sparray.evaluation.expression import Expression, assignment_expression
 from sparray.formats.named import named_format
+from sparray.functions.manipulation.repeating import pad
 from sparray.torch.operators.operands import compute, one_dtype
-from sparray.torch.operators.structure import reshaped
+from sparray.torch.operators.structure import moved
 from sparray.torch.table import implements
 from sparray.torch.tensor import SparseTensor
 
@@ -33,7 +34,7 @@ def _register(function: Any, name: str, spatial: int) -> None:
         dilation: Any = 1,
         groups: int = 1,
     ) -> Any:
-        if isinstance(input, SparseTensor) or isinstance(bias, SparseTensor):
+        if isinstance(bias, SparseTensor):
             return NotImplemented
         one_dtype(name, input, weight)
         if weight.dim() != spatial + 2 or input.dim() not in (spatial + 1, spatial + 2):
@@ -44,11 +45,21 @@ def _register(function: Any, name: str, spatial: int) -> None:
             )
         steps, spread = _each(stride, spatial), _each(dilation, spatial)
         x = input if input.dim() == spatial + 2 else input.unsqueeze(0)
-        x = functional.pad(x, _padded(padding, weight, steps, spread))
+        x = _pad(x, _padded(padding, weight, steps, spread))
         made = _convolved(name, x, weight, steps, spread, groups)
         if bias is not None:
             made = made + bias.reshape(-1, *[1] * spatial)
         return made if input.dim() == spatial + 2 else made.squeeze(0)
+
+
+def _pad(x: Tensor, around: list[int]) -> Tensor:
+    """Return a tensor with zeros around it; the last dimension comes first."""
+    if not isinstance(x, SparseTensor):
+        return functional.pad(x, around)
+    pairs = list(zip(around[::2], around[1::2], strict=True))
+    width = [(0, 0)] * (x.dim() - len(pairs)) + pairs[::-1]
+    made: Tensor = moved(lambda array: pad(array, width), x)
+    return made
 
 
 def _each(given: Any, spatial: int) -> tuple[int, ...]:
@@ -103,7 +114,7 @@ def _convolved(
         made: Tensor = compute(_expression(steps, spread, False), [x, weight], dense)
         return made
     apart = (groups, outputs // groups, *weight.shape[1:])
-    split = reshaped(weight, apart)  # type: ignore[arg-type]
+    split = weight.reshape(apart)
     x = x.reshape(n, groups, per_group, *x.shape[2:])
     dense = named_format("dense", x.dim())
     made = compute(_expression(steps, spread, True), [x, split], dense)

@@ -21,7 +21,7 @@ from sparray.torch.operators.valued import valued
 from sparray.torch.table import implements
 from sparray.torch.tensor import SparseTensor
 
-__all__ = ["extreme"]
+__all__ = ["extreme", "is_ordered"]
 
 
 def extreme(
@@ -63,7 +63,8 @@ def _with_gradient(tensor: SparseTensor, found: Tensor, axes: frozenset[int]) ->
     return total(SparseTensor(tensor.pattern, shares.values() * tensor.values()), axes)
 
 
-def _is_ordered(tensor: Any) -> bool:
+def is_ordered(tensor: Any) -> bool:
+    """Tell whether it is a sparse tensor of numbers that compare, with fill value 0."""
     return (
         isinstance(tensor, SparseTensor)
         and tensor.fill_value == 0
@@ -81,7 +82,7 @@ def _register(functions: Any, largest: bool) -> None:
         *,
         out: Any = None,
     ) -> Any:
-        if out is not None or not _is_ordered(input):
+        if out is not None or not is_ordered(input):
             return NotImplemented
         return extreme(input, dim, keepdim, largest)
 
@@ -90,7 +91,7 @@ def _register_of_all(functions: Any, largest: bool) -> None:
     @implements(functions)
     def reduction(input: SparseTensor, *more: Any, **options: Any) -> Any:
         # With a dimension it also says where, and with a tensor it is element-wise.
-        if more or options or not _is_ordered(input):
+        if more or options or not is_ordered(input):
             return NotImplemented
         return extreme(input, None, False, largest)
 

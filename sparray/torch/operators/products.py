@@ -123,7 +123,7 @@ _register_product([torch.dot, Tensor.dot], "dot", (1, 1))
 def _einsum(equation: Any, *operands: Any) -> Any:
     if len(operands) == 1 and isinstance(operands[0], list | tuple):
         operands = tuple(operands[0])
-    if not isinstance(equation, str) or "..." in equation:
+    if not isinstance(equation, str):
         return NotImplemented
     one_dtype("einsum", *operands)
     expression = einsum_expression(equation, operands)

@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from sparray.convert import from_coords
 from sparray.errors import ShapeError, UnsupportedError
 from sparray.functions.manipulation.dimensions import flip, roll
 from sparray.functions.manipulation.joining import concat, stack
@@ -279,8 +280,10 @@ def _hstack(tensors: Sequence[Tensor], *, out: Any = None) -> Any:
 def _together(
     function: Callable[..., Any], tensors: Any, dim: int, out: Any, more: int
 ) -> Any:
-    if out is not None or not all(isinstance(t, SparseTensor) for t in tensors):
+    """Join tensors; of a dense one every element is stored."""
+    if out is not None:
         return NotImplemented
+    tensors = [t if isinstance(t, SparseTensor) else _stored(t) for t in tensors]
     axis = dimension("dim", dim, tensors[0].dim() + more)
     dtype = tensors[0].dtype
     for tensor in tensors[1:]:
@@ -288,3 +291,11 @@ def _together(
     return moved(
         lambda *arrays: function(arrays, axis=axis), *(t.to(dtype) for t in tensors)
     )
+
+
+def _stored(tensor: Tensor) -> SparseTensor:
+    """Return a dense tensor with every element stored, zeros too: part of its graph."""
+    shape = tuple(tensor.shape)
+    coords = np.indices(shape).reshape(len(shape), -1)
+    array = from_coords(coords, np.ones(tensor.numel(), np.bool_), shape)
+    return SparseTensor(Pattern(array), tensor.reshape(-1))

@@ -7,7 +7,6 @@ import torch
 from torch import Tensor
 
 from sparray.errors import WouldDensifyError
-from sparray.torch.operators.pointwise import on_values
 from sparray.torch.table import TABLE, implements, name_of
 from sparray.torch.tensor import SparseTensor, values_of
 
@@ -64,43 +63,6 @@ def _register_storage(function: Callable[..., Any]) -> None:
 # Of a dense copy, an address would be that of memory that is given back at once.
 for _name in ("data_ptr", "storage"):
     _register_storage(getattr(Tensor, _name))
-
-_COMPARISONS = (
-    "gt lt ge le eq ne greater less greater_equal less_equal not_equal "
-    "__gt__ __lt__ __ge__ __le__ __eq__ __ne__"
-).split()
-
-
-def _register_comparison(function: Callable[..., Any]) -> None:
-    @implements([function])
-    def comparison(input: Tensor, other: Any, **options: Any) -> Any:
-        if options:
-            return NotImplemented
-        return on_values(function, (input, other), {})
-
-
-for _name in _COMPARISONS:
-    for _owner in (torch, Tensor):
-        _function = getattr(_owner, _name, None)
-        if _function is not None and _function not in TABLE:
-            _register_comparison(_function)
-
-
-def _register_extremum(function: Callable[..., Any]) -> None:
-    @implements([function])
-    def extremum(input: Tensor, other: Tensor, *, out: Any = None) -> Any:
-        made = on_values(function, (input, other), {})
-        if out is None or made is NotImplemented:
-            return made
-        if not isinstance(out, SparseTensor) or not out.pattern.same_as(made.pattern):
-            return NotImplemented
-        out.values().copy_(made.values())
-        out._fill = made.fill_value
-        return out
-
-
-_register_extremum(torch.maximum)
-_register_extremum(torch.minimum)
 
 
 if Tensor.__setitem__ not in TABLE:
