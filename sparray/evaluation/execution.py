@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +15,6 @@ from sparray._kernels.runtime import (
     load_kernel,
     num_threads,
 )
-from sparray._kernels.together import compiler_threads, run_together
 from sparray.compiler import names
 from sparray.compiler.cin.nodes import Forall
 from sparray.compiler.kernel_facts.appending import (
@@ -26,23 +25,26 @@ from sparray.compiler.kernel_facts.appending import (
 )
 from sparray.compiler.kernel_facts.block_results import clears_blocks
 from sparray.compiler.kernel_facts.chunks import chunks_of
-from sparray.compiler.kernel_facts.entry_bound import entry_bound
+from sparray.compiler.kernel_facts.entry_bound import EntryBound, entry_bound
 from sparray.compiler.pipeline import CompiledPlan, KernelSpec
 from sparray.compiler.schedule.assemble import Assembly
 from sparray.compiler.scheduler.kept_entries import keeps_entries
 from sparray.compiler.scheduler.steps import GatherStep, KernelStep, SortStep, Step
 from sparray.compiler.scheduler.temporaries import slotted_leaf
 from sparray.errors import InternalError, KernelMemoryError
-from sparray.evaluation.allotting import Allotting
 from sparray.evaluation.filler import Filler
-from sparray.evaluation.one_pass import OnePass
-from sparray.evaluation.reforming import take_step
 from sparray.evaluation.stored import IndexWidthError, Operand, Stored, buffers
 from sparray.formats.packing import (
     LevelBuffers,
     prepare_levels,
 )
 from sparray.formats.slices import slice_lengths
+
+if TYPE_CHECKING:
+    from sparray.evaluation.one_pass import OnePass
+
+# What only some plans need is imported where they need it: the first call is to be
+# quick, and each module takes a third of a millisecond.
 
 __all__ = ["PlanRunner", "Runner"]
 
@@ -82,7 +84,7 @@ class Runner:
         self.keeps_entries = keeps_entries(self.problem, self.way)
         self.keeps_leaf = keeps_leaf(self.problem, self.way)
         bound = entry_bound(self.problem, self.way, statement)
-        self.one_pass = None if bound is None else OnePass(bound, operands)
+        self.one_pass = None if bound is None else _one_pass(bound, operands)
         self.filler = Filler(self.problem)
         self.no_levels: LevelBuffers = ({},) * self.output.format.ndim
         self.kernel: LoadedKernel | None = load_kernel(spec.key, self._make)
@@ -179,6 +181,8 @@ class Runner:
         shape: tuple[int, ...],
     ) -> Stored:
         """Make the levels one after the other, then insert every entry."""
+        from sparray.evaluation.allotting import Allotting
+
         format, fill = self.output.format, self.filler.fill(operands)
         nothing = 0 if format.hides else fill
         levels, values = Allotting(
@@ -415,6 +419,8 @@ class PlanRunner:
         made: set[str] = set()
         for step, runner in self.steps:
             if not isinstance(step, KernelStep):
+                from sparray.evaluation.reforming import take_step
+
                 source = arrays[step.source]
                 arrays[step.result] = result = take_step(source, step)
                 moved = result.values is not source.values
@@ -439,10 +445,18 @@ class PlanRunner:
         return last
 
 
+def _one_pass(bound: EntryBound, operands: Sequence[str]) -> "OnePass":
+    from sparray.evaluation.one_pass import OnePass
+
+    return OnePass(bound, operands)
+
+
 def _runners(kernels: Sequence[KernelSpec | None]) -> list[Runner | None]:
     """Return a runner for each kernel, compiled on several threads if on any."""
     if sum(spec is not None for spec in kernels) < 2:
         return [None if spec is None else Runner(spec) for spec in kernels]
+    from sparray._kernels.together import compiler_threads, run_together
+
     return run_together(
         [partial(_runner, spec) for spec in kernels], workers=compiler_threads()
     )

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from sparray.compiler.index_notation.interpreter import Evaluator
 from sparray.compiler.index_notation.nodes import Access, Expr
 from sparray.compiler.loop_ir.dtypes import numpy_dtype
 from sparray.compiler.problem import Problem
@@ -53,6 +52,9 @@ class Filler:
             return operands[self._copied].fill_value
         if self._constant is None:
             return self._known
+        # Imported for constants of scalars: the first call is to be quick.
+        from sparray.compiler.index_notation.interpreter import Evaluator
+
         arrays = {
             name: operands[number].values.reshape(()) for name, number in self._scalars
         }

@@ -16,9 +16,7 @@ from sparray.compiler.scheduler.cost_model import COSTS
 from sparray.compiler.scheduler.decision import Reason, decide_widely
 from sparray.compiler.scheduler.draft import Planner
 from sparray.compiler.scheduler.knobs import Knobs, best_knobs
-from sparray.compiler.scheduler.listed_result import ordering_steps
 from sparray.compiler.scheduler.options import Option, options, result_entries
-from sparray.compiler.scheduler.pairs import PAIRS_SHARE, try_pairs
 from sparray.compiler.scheduler.statistics import Statistics
 from sparray.compiler.scheduler.steps import KernelStep, Weighed
 from sparray.compiler.scheduler.sums_first import sums_first, try_sums_first
@@ -41,6 +39,10 @@ __all__ = [
 ]
 
 
+_FEWEST_FACTORS = 3
+"""Factors of a product from which on it may be multiplied in pairs."""
+
+
 def compute(planner: Planner, problem: Problem, result: str) -> None:
     """Append the cheapest steps that compute a problem under a name."""
     best: Planner | None = None
@@ -53,11 +55,16 @@ def compute(planner: Planner, problem: Problem, result: str) -> None:
     split = try_sums_first(planner, problem, result, compute, needed=best is None)
     if split is not None and (best is None or split.cost < best.cost):
         best, option = split, None
-    pairs, pairs_cost = try_pairs(planner, problem, result, compute), None
-    if pairs is not None:
-        pairs_cost = pairs.cost - planner.cost
-        if best is None or pairs_cost < PAIRS_SHARE * (best.cost - planner.cost):
-            best, option, pairs_cost = pairs, None, None
+    pairs_cost = None
+    if len(set(accesses(problem.assignment.value))) >= _FEWEST_FACTORS:
+        # Imported for products of many: the first call of others is to be quick.
+        from sparray.compiler.scheduler.pairs import PAIRS_SHARE, try_pairs
+
+        pairs = try_pairs(planner, problem, result, compute)
+        if pairs is not None:
+            pairs_cost = pairs.cost - planner.cost
+            if best is None or pairs_cost < PAIRS_SHARE * (best.cost - planner.cost):
+                best, option, pairs_cost = pairs, None, None
     if best is None:
         raise UnsupportedError(
             "expected an expression that sparray can schedule, got\n"
@@ -180,6 +187,8 @@ def _append(
     planner.steps.append(KernelStep(decision, operands, made))
     spec = changed.output
     if option.sort:
+        from sparray.compiler.scheduler.listed_result import ordering_steps
+
         for step, reason in ordering_steps(made, spec, option.table, planner.fresh):
             planner.steps.append(step)
             planner.reasons.append(reason)

@@ -23,7 +23,6 @@ from sparray.compiler.scheduler.conversions import is_direct, operand_sizes
 from sparray.compiler.scheduler.decision import Reason
 from sparray.compiler.scheduler.draft import Planner, part_of, used_operands
 from sparray.compiler.scheduler.factor import factor_invariants
-from sparray.compiler.scheduler.gathering import gather_operands
 from sparray.compiler.scheduler.nested import inner_reduction, replace_expression
 from sparray.compiler.scheduler.options import result_entries
 from sparray.compiler.scheduler.output_format import infer_format
@@ -41,7 +40,6 @@ from sparray.compiler.scheduler.temporaries import (
     sorted_spec,
     temporary_format,
 )
-from sparray.compiler.scheduler.unsorted import walked_unsorted
 from sparray.compiler.scheduler.wide_merges import wide_part
 
 __all__ = ["arranged", "prepared"]
@@ -62,8 +60,7 @@ def arranged(problem: Problem, statistics: Statistics, vector_bytes: int) -> Pla
     _rewrite(planner)
     _list_entries(planner)
     _prepare_searches(planner)
-    gather_operands(planner)
-    _sort_operands(planner)
+    _order_operands(planner)
     return planner
 
 
@@ -121,6 +118,17 @@ def _prepare_searches(planner: Planner) -> None:
         planner.replace_operand(name, made, wanted)
 
 
+def _order_operands(planner: Planner) -> None:
+    """Give operands that are in no order one, or one entry for each coordinate."""
+    if all(spec.format.is_sorted for _, spec in planner.problem.operands):
+        return
+    # Imported for those: the first call of others is to be quick.
+    from sparray.compiler.scheduler.gathering import gather_operands
+
+    gather_operands(planner)
+    _sort_operands(planner)
+
+
 def _sort_operands(planner: Planner) -> None:
     """Replace operands whose levels are not ordered by sorted ones.
 
@@ -133,6 +141,8 @@ def _sort_operands(planner: Planner) -> None:
         for name, spec in problem.operands
         if not spec.format.is_sorted and name in read
     }
+    from sparray.compiler.scheduler.unsorted import walked_unsorted
+
     walked = walked_unsorted(problem, unsorted, planner.statistics)
     for name, spec in unsorted.items():
         if name in walked:

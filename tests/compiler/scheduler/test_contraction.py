@@ -68,7 +68,7 @@ def test_integers_of_other_widths_stay_together():
 @pytest.mark.parametrize("formats", ["csr csr csr", "csr coo dense", "csc dcsr csr"])
 @pytest.mark.parametrize("result", [None, "csr", "coo", "dense"])
 def test_pairs_give_what_numpy_does(formats, result, monkeypatch):
-    monkeypatch.setattr("sparray.compiler.scheduler.planner.PAIRS_SHARE", 1e9)
+    monkeypatch.setattr("sparray.compiler.scheduler.pairs.PAIRS_SHARE", 1e9)
     operands = []
     for number, format in enumerate(formats.split()):
         made = sparse((6, 6), 2, seed=number)
