@@ -14,6 +14,7 @@ from sparray.compiler.index_notation.traversal import accesses
 from sparray.compiler.index_notation.unify import Unified, unify_statements
 from sparray.compiler.pipeline import CompiledPlan, KernelSpec
 from sparray.compiler.problem import TensorSpec
+from sparray.compiler.scheduler.cost_model import COSTS
 from sparray.compiler.scheduler.decision import Decision, Reason
 from sparray.compiler.scheduler.joined import JoinError, schedule_joined
 from sparray.compiler.scheduler.options import result_entries
@@ -23,6 +24,7 @@ from sparray.compiler.scheduler.temporaries import searched_operands
 from sparray.errors import UnsupportedError
 from sparray.evaluation.planning import Described, check_dtypes, described_plan
 from sparray.evaluation.program_steps import ProgramStep
+from sparray.evaluation.rows_first import rows_first
 from sparray.formats.format import Format
 
 __all__ = ["Group", "plan_program"]
@@ -105,12 +107,45 @@ def plan_program(
     The last statement is joined with all that it needs and nothing else does; what
     stands in the way is computed before it, with what that needs, and so on. Joined
     statements are one kernel if that is no dearer than each by itself, with its
-    temporary written and read.
+    temporary written and read. Where there would be several kernels, sparse operands
+    without rows along the result's first index are converted, if that costs less.
     """
-    grouper = _Grouper(dict(operands), formats, shared)
+    given = outputs, operands, formats, shared
+    groups, cost = _planned(steps, *given)
+    if len(groups) == 1:
+        return groups
+    by_rows = rows_first(steps, operands)
+    if by_rows is not None:
+        others, less = _planned(by_rows, *given)
+        if less < cost:
+            return others
+    return groups
+
+
+def _planned(
+    steps: Sequence[ProgramStep],
+    outputs: Collection[str],
+    operands: Mapping[str, Described],
+    formats: Mapping[str, Format],
+    shared: Mapping[str, int],
+) -> tuple[tuple[Group, ...], float]:
+    """Return the groups of steps, and what they cost."""
+    asked = {step.target: step.format for step in steps if step.format is not None}
+    grouper = _Grouper(dict(operands), {**asked, **formats}, shared)
     for step in steps:
         _plan_alone(grouper, step)
-    return tuple(_groups(grouper, list(steps), set(outputs)))
+    groups = tuple(_groups(grouper, list(steps), set(outputs)))
+    cost = 0.0
+    for group in groups:
+        target = group.steps[-1].target
+        if group.kernel is None:
+            cost += _cost(grouper.plans[target])
+        else:
+            cost += group.kernel.decision.cost
+        if target not in outputs:
+            # It is written and read.
+            cost += 2 * grouper.entries[target]
+    return groups, cost + COSTS["step"] * len(groups)
 
 
 def _plan_alone(grouper: _Grouper, step: ProgramStep) -> None:
@@ -160,6 +195,8 @@ def _groups(
         single = next((step for step in joined if step.alone), None)
         if single is not None:
             why = "it has a mask or a schedule of its own"
+            if single.format is not None:
+                why = "the others are one kernel where operands are stored by rows"
             reasons.append(Reason(f"compute {single.target} first", why))
             joined = _without(joined, single)
             continue

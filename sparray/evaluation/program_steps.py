@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from sparray.compiler.index_notation.nodes import Assignment
     from sparray.compiler.index_notation.program import Program
     from sparray.compiler.index_notation.semiring import Semiring
+    from sparray.formats.format import Format
 
 __all__ = ["ProgramOptions", "ProgramStep", "check_options", "program_steps"]
 
@@ -61,12 +62,15 @@ class ProgramStep:
         What it computes.
     alone : bool
         Whether it is a kernel of its own: it has a mask or a schedule.
+    format : Format or None
+        What it makes, where neither the user says so nor it is inferred.
     """
 
     target: str
     statement: "Assignment"
     expression: Expression
     alone: bool = False
+    format: "Format | None" = None
 
 
 def check_options(program: "Program", options: ProgramOptions) -> None:

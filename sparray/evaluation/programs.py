@@ -284,7 +284,7 @@ class GroupRunner:
         for step in self.group.steps:
             given = [arrays[name] for name in step.expression.tensors]
             arrays[step.target] = evaluate_expression(
-                step.expression, given, formats.get(step.target)
+                step.expression, given, formats.get(step.target, step.format)
             )
         for step in self.group.steps[:-1]:
             del arrays[step.target]

@@ -113,6 +113,31 @@ def test_attention_is_one_compiled_kernel():
         kernel(mask, q, k[1:], v)
 
 
+@pytest.mark.parametrize("format", ["csc", "coo", "dcsr", "dcsc", "bcsr(2, 2)", "csf"])
+def test_attention_passes_over_masks_of_any_format_once(format):
+    random = np.random.default_rng(13)
+    mask = random.random((300, 200)) < 0.05
+    mask[:, 7] = True
+    q, k, v = (random.normal(size=(n, 33)) for n in (300, 200, 200))
+    M = sp.array(mask, format=format)
+    text = str(sp.explain(ATTENTION, M=M, Q=q, K=k, V=v))
+    # The mask by rows, then all statements together.
+    assert text.count("estimated cost") == 2
+    assert "compute M_rows first: the others are one kernel" in text
+    found = sp.compute(ATTENTION, M=M, Q=q, K=k, V=v)
+    np.testing.assert_allclose(found, attention(mask, q, k, v), rtol=1e-9, atol=1e-12)
+
+
+def test_no_rows_are_made_of_an_array_with_few_of_them():
+    n = 10**7
+    coords = np.array([[3, 10**6, n - 1], [0, 5, 7]])
+    M = sp.from_coords(coords, np.ones(3), (n, 10), "dcsr")
+    text = "S[i,j] = M[i,j] * x[j]; m[i] = sum(j, S[i,j]); Y[i,j] = S[i,j] / m[i]"
+    result = sp.compute(text, M=M, x=np.arange(1.0, 11.0), format="dcsr")
+    assert result.nbytes < 1000
+    np.testing.assert_array_equal(result.values, np.ones(3))
+
+
 def test_a_program_is_compiled_in_parts():
     text = "H[j,f] = X[j,k] * W[k,f]; Y[i,f] = relu(sum(j, A[i,j] * H[j,f]))"
     with interpreted():
