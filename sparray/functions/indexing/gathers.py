@@ -31,6 +31,9 @@ __all__ = ["compiled_pick", "compiled_points"]
 
 _WORTH_COMPILING = 2**15
 """Values from which on a kernel is worth the time that it takes to compile."""
+_WORTH_LISTING = 2**17
+"""Values from which on a list of fibres is worth a kernel: below, copies of slices of
+the buffers take less time than the kernel's list and its two phases."""
 _MOST_DIMENSIONS = 4
 _BITS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 _REFUSALS = (UnsupportedError, DTypeError, PatternError)
@@ -56,7 +59,8 @@ def compiled_pick(
     -------
     SparseArray or None
         None where it is NumPy's task: few values, no compiler, levels that are not
-        walked one after the other, a dimension that neither the outermost level nor the
+        walked one after the other, slices of the buffers of an array that is not large,
+        a dimension that neither the outermost level nor the
         innermost one stores.
     """
     picks = [d for d, one in enumerate(selectors) if isinstance(one, Pick)]
@@ -70,6 +74,9 @@ def compiled_pick(
     if not isinstance(pick, Pick) or array.ndim < 2:
         return None
     is_outer = dimension == order[0]
+    has_slices = is_outer and is_array_of_positions(array.format.levels[0])
+    if has_slices and len(array.values) < _WORTH_LISTING:
+        return None
     names = [index_name(d) for d in range(array.ndim)]
     target = [*names[:dimension], "q", *names[dimension + 1 :]]
     index = names[dimension]

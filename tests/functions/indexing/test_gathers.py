@@ -18,6 +18,7 @@ def computed(monkeypatch):
         return evaluate_expression(expression, operands, format)
 
     monkeypatch.setattr(gathers, "_WORTH_COMPILING", 0)
+    monkeypatch.setattr(gathers, "_WORTH_LISTING", 0)
     monkeypatch.setattr(gathers, "try_compiled", evaluate)
     monkeypatch.setattr("sparray.dispatch._calls", {})
     monkeypatch.setattr(
@@ -83,3 +84,17 @@ def test_few_entries_and_other_formats_are_for_numpy(computed, monkeypatch):
     monkeypatch.setattr(gathers, "_WORTH_COMPILING", 2**15)
     check(sp.array(dense, format="csr"), dense, np.array([2, 0]))
     assert not computed
+
+
+def test_lists_of_few_rows_are_slices_of_the_buffers(computed, monkeypatch):
+    dense = elements((5, 4), 0.0, "float64")
+    array = sp.array(dense, format="csr")
+    monkeypatch.setattr(gathers, "_WORTH_LISTING", array.nnz + 1)
+    check(array, dense, [3, 1, 3])
+    assert not computed
+    # Columns are no slices, whatever the number of entries.
+    check(array, dense, (slice(None), [3, 1, 3]))
+    assert len(computed) == 1
+    monkeypatch.setattr(gathers, "_WORTH_LISTING", array.nnz)
+    check(array, dense, [3, 1, 3])
+    assert len(computed) == 2
