@@ -28,9 +28,9 @@ from sparray.compiler.kernel_facts.chunks import chunks_of
 from sparray.compiler.kernel_facts.entry_bound import EntryBound, entry_bound
 from sparray.compiler.pipeline import CompiledPlan, KernelSpec
 from sparray.compiler.schedule.assemble import Assembly
+from sparray.compiler.scheduler.format_facts import slotted_leaf
 from sparray.compiler.scheduler.kept_entries import keeps_entries
 from sparray.compiler.scheduler.steps import GatherStep, KernelStep, SortStep, Step
-from sparray.compiler.scheduler.temporaries import slotted_leaf
 from sparray.errors import InternalError, KernelMemoryError
 from sparray.evaluation.filler import Filler
 from sparray.evaluation.stored import IndexWidthError, Operand, Stored, buffers

@@ -17,7 +17,7 @@ from sparray.compiler.problem import TensorSpec
 from sparray.compiler.scheduler.cost_model import COSTS
 from sparray.compiler.scheduler.decision import Decision, Reason
 from sparray.compiler.scheduler.joined import JoinError, schedule_joined
-from sparray.compiler.scheduler.options import result_entries
+from sparray.compiler.scheduler.result_size import result_entries
 from sparray.compiler.scheduler.statistics import Statistics, bucket
 from sparray.compiler.scheduler.steps import KernelStep
 from sparray.compiler.scheduler.temporaries import searched_operands

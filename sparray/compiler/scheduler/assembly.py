@@ -3,24 +3,20 @@
 from collections.abc import Mapping, Sequence
 
 from sparray.compiler import names
-from sparray.compiler.identity import cached_by_identity
 from sparray.compiler.index_notation.nodes import Access, Expr
 from sparray.compiler.index_notation.simplify import accesses
 from sparray.compiler.kernel_facts.appending import append_groups, located_prefix
 from sparray.compiler.levels import (
     collapse,
-    is_walked,
     level_index,
     loop_parts,
     may_miss,
     n_levels,
-    walked_index,
 )
 from sparray.compiler.merge_lattice import lattice
 from sparray.compiler.problem import Problem, TensorSpec
 from sparray.compiler.schedule.assemble import Assembly
-from sparray.compiler.scheduler.loop_order import first_reduction
-from sparray.compiler.scheduler.temporaries import (
+from sparray.compiler.scheduler.format_facts import (
     can_allot,
     can_assemble,
     can_place,
@@ -28,6 +24,8 @@ from sparray.compiler.scheduler.temporaries import (
     is_coordinate_list,
     takes_parts,
 )
+from sparray.compiler.scheduler.loop_order import first_reduction
+from sparray.compiler.scheduler.walks import walked_at
 from sparray.formats.format import Format
 from sparray.formats.level_expression import Difference, Quotient
 from sparray.records import dataclass
@@ -37,8 +35,6 @@ __all__ = [
     "block_parts",
     "choose_assembly",
     "indices_inside",
-    "walked_at",
-    "walking",
 ]
 
 
@@ -53,43 +49,6 @@ class Choice:
     way: Assembly | None
     reason: str
     source: str | None = None
-
-
-def walked_at(
-    value: Expr, index: str, problem: Problem
-) -> tuple[list[Access], tuple[frozenset[Access], ...]]:
-    """Return what a loop over an index walks, and its lattice.
-
-    Here every access stands before its level of that index, as it does in each
-    order that the levels allow.
-    """
-    walked, points = _walked_at(value, index, problem)
-    return list(walked), points
-
-
-@cached_by_identity(1024)
-def _walked_at(
-    value: Expr, index: str, problem: Problem
-) -> tuple[tuple[Access, ...], tuple[frozenset[Access], ...]]:
-    walked = walking(value, index, problem)
-    points = lattice(value, walked, problem.absence)
-    return tuple(a for a in walked if any(a in p for p in points)), points
-
-
-def walking(value: Expr, index: str, problem: Problem) -> list[Access]:
-    """Return the accesses one of whose levels a loop over an index would walk.
-
-    Those that decide nothing included, which are in no point of the lattice.
-    """
-    return [
-        access
-        for access in dict.fromkeys(accesses(value))
-        if any(
-            walked_index(problem.specs[access.tensor], access, depth) == index
-            and is_walked(problem.specs[access.tensor], access, depth)
-            for depth in range(n_levels(problem.specs[access.tensor]))
-        )
-    ]
 
 
 def choose_assembly(

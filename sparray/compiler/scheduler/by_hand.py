@@ -50,11 +50,7 @@ from sparray.compiler.scheduler.decision import (
     wide_problem,
 )
 from sparray.compiler.scheduler.hand_checks import HandChecks
-from sparray.compiler.scheduler.knobs import (
-    Knobs,
-    usual_workspace,
-    workspace_kinds,
-)
+from sparray.compiler.scheduler.knobs import Knobs
 from sparray.compiler.scheduler.limits import check_merges
 from sparray.compiler.scheduler.loop_order import constraints
 from sparray.compiler.scheduler.nested import inner_reduction
@@ -68,6 +64,7 @@ from sparray.compiler.scheduler.shape import (
 from sparray.compiler.scheduler.statistics import Statistics
 from sparray.compiler.scheduler.tiling import tile_sizes
 from sparray.compiler.scheduler.user_names import UserNames
+from sparray.compiler.scheduler.workspace_kinds import usual_workspace, workspace_kinds
 from sparray.errors import ExpressionError, InternalError, ScheduleError
 from sparray.records import dataclass
 

@@ -21,10 +21,10 @@ from sparray.compiler.index_notation.traversal import free_indices, walk
 from sparray.compiler.levels import is_walked, level_index, walked_index
 from sparray.compiler.loop_ir.operators import operator
 from sparray.compiler.problem import Problem, TensorSpec
-from sparray.compiler.scheduler.assembly import walked_at
 from sparray.compiler.scheduler.costs import load_costs
 from sparray.compiler.scheduler.overlaps import overlap_below
 from sparray.compiler.scheduler.statistics import Statistics
+from sparray.compiler.scheduler.walks import walked_at
 from sparray.errors import InternalError
 from sparray.formats.level import Locatable, Searchable
 from sparray.records import dataclass

@@ -32,20 +32,19 @@ from sparray.compiler.schedule.split_positions import SplitPositions
 from sparray.compiler.schedule.tile import Tile
 from sparray.compiler.schedule.unroll import Unroll
 from sparray.compiler.schedule.vectorize import Vectorize
-from sparray.compiler.scheduler.assembly import Choice, walked_at
+from sparray.compiler.scheduler.assembly import Choice
 from sparray.compiler.scheduler.candidates import Candidate
 from sparray.compiler.scheduler.cost_model import (
     LoopEstimate,
     estimate_loops,
 )
+from sparray.compiler.scheduler.format_facts import has_blocks
 from sparray.compiler.scheduler.knobs import (
     Knobs,
     cost_with,
     packing_of,
     sums_side_by_side,
-    usual_workspace,
     walks_one,
-    workspace_kinds,
 )
 from sparray.compiler.scheduler.limits import check_merges
 from sparray.compiler.scheduler.line_blocks import line_blocks
@@ -64,12 +63,13 @@ from sparray.compiler.scheduler.shape import (
     shape_of,
 )
 from sparray.compiler.scheduler.statistics import Statistics
-from sparray.compiler.scheduler.temporaries import has_blocks
 from sparray.compiler.scheduler.tiling import (
     SCATTER_DISTANCE,
     can_reduce_in_vectors,
     tile_sizes,
 )
+from sparray.compiler.scheduler.walks import walked_at
+from sparray.compiler.scheduler.workspace_kinds import usual_workspace, workspace_kinds
 from sparray.errors import UnsupportedError
 from sparray.formats.level import Locatable
 from sparray.records import dataclass

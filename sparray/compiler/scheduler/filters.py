@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from sparray.compiler.index_notation.simplify import accesses
 from sparray.compiler.levels import level_index, n_levels
 from sparray.compiler.problem import Problem
-from sparray.compiler.scheduler.assembly import walked_at
 from sparray.compiler.scheduler.shape import Shape, late_indices
+from sparray.compiler.scheduler.walks import walked_at
 
 __all__ = ["filters"]
 

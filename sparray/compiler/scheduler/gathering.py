@@ -6,10 +6,11 @@ from math import prod
 from sparray.compiler.index_notation.traversal import accesses
 from sparray.compiler.scheduler.decision import Reason
 from sparray.compiler.scheduler.draft import Planner
+from sparray.compiler.scheduler.format_facts import is_coordinate_list
 from sparray.compiler.scheduler.merging import gather_cost, sort_cost, takes_table
 from sparray.compiler.scheduler.statistics import Statistics
 from sparray.compiler.scheduler.steps import gather_step
-from sparray.compiler.scheduler.temporaries import coordinate_list, is_coordinate_list
+from sparray.compiler.scheduler.temporaries import coordinate_list
 
 __all__ = ["gather_operands"]
 

@@ -11,9 +11,8 @@ from sparray.compiler.levels import level_index
 from sparray.compiler.loop_ir.operators import operator
 from sparray.compiler.problem import Problem
 from sparray.compiler.schedule.assemble import Assembly
-from sparray.compiler.scheduler.assembly import Choice, walked_at
+from sparray.compiler.scheduler.assembly import Choice
 from sparray.compiler.scheduler.filters import filters
-from sparray.compiler.scheduler.knobs import workspace_kinds
 from sparray.compiler.scheduler.position_checks import (
     check_pos,
     check_pos_in_chunks,
@@ -22,6 +21,8 @@ from sparray.compiler.scheduler.position_checks import (
 from sparray.compiler.scheduler.shape import Shape, late_indices, parallel_index
 from sparray.compiler.scheduler.tiling import can_tile
 from sparray.compiler.scheduler.user_names import UserNames
+from sparray.compiler.scheduler.walks import walked_at
+from sparray.compiler.scheduler.workspace_kinds import workspace_kinds
 from sparray.formats.level import Locatable
 from sparray.records import dataclass
 

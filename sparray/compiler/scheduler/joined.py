@@ -24,7 +24,6 @@ from sparray.compiler.loop_ir.dtypes import is_half, numpy_dtype
 from sparray.compiler.problem import Problem, Temporary, TensorSpec, result_spec
 from sparray.compiler.schedule.assemble import Assembly
 from sparray.compiler.schedule.join import Join
-from sparray.compiler.scheduler.assembly import walked_at
 from sparray.compiler.scheduler.candidates import candidates
 from sparray.compiler.scheduler.decision import Decision, Reason, decide
 from sparray.compiler.scheduler.factor import factor_invariants
@@ -33,6 +32,7 @@ from sparray.compiler.scheduler.output_format import infer_format
 from sparray.compiler.scheduler.shape import shape_of
 from sparray.compiler.scheduler.statistics import Statistics
 from sparray.compiler.scheduler.temporaries import searched_spec
+from sparray.compiler.scheduler.walks import walked_at
 from sparray.errors import ScheduleError, UnsupportedError
 from sparray.formats.format import Format
 from sparray.formats.level import Locatable, PositionIterable

@@ -7,7 +7,7 @@ from sparray.compiler.kernel_facts.appending import (
 )
 from sparray.compiler.problem import Problem
 from sparray.compiler.schedule.assemble import Assembly
-from sparray.compiler.scheduler.temporaries import is_coordinate_list
+from sparray.compiler.scheduler.format_facts import is_coordinate_list
 
 __all__ = ["keeps_entries"]
 

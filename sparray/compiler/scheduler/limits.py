@@ -4,7 +4,7 @@ from sparray.compiler.index_notation.nodes import Expr
 from sparray.compiler.index_notation.printer import print_assignment
 from sparray.compiler.index_notation.simplify import accesses
 from sparray.compiler.problem import Problem
-from sparray.compiler.scheduler.assembly import walking
+from sparray.compiler.scheduler.walks import walking
 from sparray.errors import UnsupportedError
 
 __all__ = ["check_merges"]

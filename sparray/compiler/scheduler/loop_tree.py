@@ -35,10 +35,10 @@ from sparray.compiler.kernel_facts.workspaces import (
 )
 from sparray.compiler.levels import is_walked, level_index, n_levels, walked_index
 from sparray.compiler.schedule.assemble import Assembly
-from sparray.compiler.scheduler.assembly import walked_at
 from sparray.compiler.scheduler.collecting import table_bytes
 from sparray.compiler.scheduler.cost_model import loop_length
 from sparray.compiler.scheduler.decision import Decision
+from sparray.compiler.scheduler.walks import walked_at
 from sparray.errors import InternalError
 from sparray.records import dataclass
 

@@ -14,16 +14,13 @@ from sparray.compiler.scheduler.candidates import best_candidate
 from sparray.compiler.scheduler.conversions import is_direct
 from sparray.compiler.scheduler.decision import Reason
 from sparray.compiler.scheduler.draft import Planner
+from sparray.compiler.scheduler.format_facts import can_assemble, has_blocks
 from sparray.compiler.scheduler.planner import convert_result
 from sparray.compiler.scheduler.steps import (
     CutStep,
     PackStep,
 )
-from sparray.compiler.scheduler.temporaries import (
-    can_assemble,
-    has_blocks,
-    without_blocks,
-)
+from sparray.compiler.scheduler.temporaries import without_blocks
 from sparray.formats.format import Format
 from sparray.formats.named import named_format
 from sparray.formats.slices import joined_format

@@ -5,7 +5,7 @@ from dataclasses import replace
 from itertools import permutations
 from math import inf, prod
 
-from sparray.compiler.cin.concretize import merged_value, split_reductions
+from sparray.compiler.cin.concretize import split_reductions
 from sparray.compiler.index_notation.affine import bases
 from sparray.compiler.index_notation.nodes import Access
 from sparray.compiler.index_notation.simplify import (
@@ -25,14 +25,14 @@ from sparray.compiler.scheduler.conversions import (
     is_direct,
     least_conversion_cost,
 )
-from sparray.compiler.scheduler.cost_model import COSTS, estimate_loops
+from sparray.compiler.scheduler.cost_model import COSTS
+from sparray.compiler.scheduler.format_facts import is_coordinate_list
 from sparray.compiler.scheduler.loop_order import constraints, violated
 from sparray.compiler.scheduler.merging import gather_cost, sort_cost, takes_table
-from sparray.compiler.scheduler.overlaps import repeats_of
+from sparray.compiler.scheduler.result_size import result_entries, result_products
 from sparray.compiler.scheduler.statistics import Statistics
 from sparray.compiler.scheduler.temporaries import (
     coordinate_list,
-    is_coordinate_list,
     reordered,
     sorted_spec,
 )
@@ -47,8 +47,6 @@ __all__ = [
     "Judge",
     "Option",
     "options",
-    "result_entries",
-    "result_products",
 ]
 
 HOPELESS = 3.0
@@ -429,25 +427,3 @@ def _located_first(
         rows = statistics.extents[access.indices[order[0]]]
         if rows <= _ROWS_PER_ENTRY * stored:
             yield replace(spec, format=Format(levels, order))
-
-
-def result_entries(problem: Problem, statistics: Statistics) -> float:
-    """Return the estimated number of entries of a problem's result.
-
-    It is that of its products, where it is not known how many meet at one coordinate.
-    """
-    products = result_products(problem, statistics)
-    _, reductions = split_reductions(problem.assignment.value)
-    summed = (index for item in reductions for index in item.reduce.indices)
-    return products / repeats_of(summed, statistics)
-
-
-def result_products(problem: Problem, statistics: Statistics) -> float:
-    """Return the estimated number of products of which a problem's result is made."""
-    value, reductions = split_reductions(problem.assignment.value)
-    order = [
-        *problem.assignment.target.indices,
-        *dict.fromkeys(i for item in reductions for i in item.reduce.indices),
-    ]
-    loops = estimate_loops(merged_value(value, reductions), order, problem, statistics)
-    return loops[-1].iterations if loops else 1.0

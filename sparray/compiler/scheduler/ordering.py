@@ -9,9 +9,10 @@ from sparray.compiler.index_notation.simplify import accesses
 from sparray.compiler.levels import is_known_above, level_index
 from sparray.compiler.problem import Problem
 from sparray.compiler.schedule.assemble import Assembly
-from sparray.compiler.scheduler.assembly import Choice, walked_at
+from sparray.compiler.scheduler.assembly import Choice
 from sparray.compiler.scheduler.loop_order import first_reduction
 from sparray.compiler.scheduler.shape import Shape
+from sparray.compiler.scheduler.walks import walked_at
 from sparray.formats.level import Locatable
 
 __all__ = ["takes_any_order"]

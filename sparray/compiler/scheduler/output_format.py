@@ -11,8 +11,8 @@ from sparray.compiler.index_notation.simplify import accesses, free_indices
 from sparray.compiler.levels import level_index
 from sparray.compiler.merge_lattice import has_work_without
 from sparray.compiler.problem import Problem, TensorSpec
-from sparray.compiler.scheduler.assembly import walking
 from sparray.compiler.scheduler.temporaries import searched_operands
+from sparray.compiler.scheduler.walks import walking
 from sparray.formats.compressed import Compressed
 from sparray.formats.dense import Dense
 from sparray.formats.format import Format

@@ -15,10 +15,10 @@ from sparray.compiler.index_notation.nodes import Access
 from sparray.compiler.index_notation.simplify import accesses
 from sparray.compiler.loop_ir.dtypes import computed_dtype
 from sparray.compiler.problem import Problem
-from sparray.compiler.scheduler.assembly import walked_at
 from sparray.compiler.scheduler.cost_model import COSTS, estimate_loops
 from sparray.compiler.scheduler.shape import Shape
 from sparray.compiler.scheduler.statistics import Statistics
+from sparray.compiler.scheduler.walks import walked_at
 from sparray.records import dataclass
 
 __all__ = ["Packing", "is_near", "packing"]

@@ -29,8 +29,8 @@ from sparray.compiler.scheduler.draft import (
     part_of,
     used_operands,
 )
-from sparray.compiler.scheduler.options import result_entries
 from sparray.compiler.scheduler.output_format import infer_format
+from sparray.compiler.scheduler.result_size import result_entries
 from sparray.errors import UnsupportedError
 from sparray.formats.named import named_format
 

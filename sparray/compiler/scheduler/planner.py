@@ -16,7 +16,8 @@ from sparray.compiler.scheduler.cost_model import COSTS
 from sparray.compiler.scheduler.decision import Reason, decide_widely
 from sparray.compiler.scheduler.draft import Planner
 from sparray.compiler.scheduler.knobs import Knobs, best_knobs
-from sparray.compiler.scheduler.options import Option, options, result_entries
+from sparray.compiler.scheduler.options import Option, options
+from sparray.compiler.scheduler.result_size import result_entries
 from sparray.compiler.scheduler.statistics import Statistics
 from sparray.compiler.scheduler.steps import KernelStep, Weighed
 from sparray.compiler.scheduler.sums_first import sums_first, try_sums_first

@@ -10,9 +10,10 @@ from sparray.compiler.kernel_facts.positions import has_positions, kept_loops, m
 from sparray.compiler.problem import Problem
 from sparray.compiler.schedule.assemble import Assembly
 from sparray.compiler.schedule.collect import COLLECTED
-from sparray.compiler.scheduler.assembly import Choice, walked_at
+from sparray.compiler.scheduler.assembly import Choice
 from sparray.compiler.scheduler.shape import Shape
 from sparray.compiler.scheduler.user_names import UserNames
+from sparray.compiler.scheduler.walks import walked_at
 
 __all__ = ["check_pos", "check_pos_in_chunks", "position_loop"]
 

@@ -6,9 +6,9 @@ from sparray.compiler.cin.nodes import Stmt
 from sparray.compiler.index_notation.simplify import accesses
 from sparray.compiler.kernel_facts.workspaces import list_workspaces
 from sparray.compiler.problem import Problem
-from sparray.compiler.scheduler.assembly import walked_at
 from sparray.compiler.scheduler.loop_order import constraints
 from sparray.compiler.scheduler.shape import Shape, stored_order
+from sparray.compiler.scheduler.walks import walked_at
 from sparray.records import dataclass
 
 __all__ = [

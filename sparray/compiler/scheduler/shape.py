@@ -11,12 +11,8 @@ from sparray.compiler.kernel_facts.appending import located_prefix
 from sparray.compiler.levels import level_index, loop_parts, may_miss_at_once, n_levels
 from sparray.compiler.problem import Problem
 from sparray.compiler.schedule.assemble import Assembly
-from sparray.compiler.scheduler.assembly import (
-    Choice,
-    block_parts,
-    indices_inside,
-    walked_at,
-)
+from sparray.compiler.scheduler.assembly import Choice, block_parts, indices_inside
+from sparray.compiler.scheduler.walks import walked_at
 from sparray.formats.allotted import Allottable
 from sparray.formats.level import Preparable
 from sparray.records import dataclass

@@ -23,7 +23,7 @@ from sparray.compiler.scheduler.draft import (
     part_of,
     used_operands,
 )
-from sparray.compiler.scheduler.options import result_entries
+from sparray.compiler.scheduler.result_size import result_entries
 from sparray.compiler.scheduler.temporaries import temporary_format
 from sparray.errors import UnsupportedError
 from sparray.formats.named import named_format

@@ -14,9 +14,9 @@ from sparray.compiler.index_notation.nodes import Access, Assignment, Expr, Redu
 from sparray.compiler.index_notation.simplify import accesses, free_indices
 from sparray.compiler.index_notation.traversal import children, marks
 from sparray.compiler.problem import Problem
-from sparray.compiler.scheduler.assembly import walked_at, walking
 from sparray.compiler.scheduler.draft import used_operands
 from sparray.compiler.scheduler.output_format import infer_format
+from sparray.compiler.scheduler.walks import walked_at, walking
 
 __all__ = ["wide_part"]
 

@@ -13,8 +13,9 @@ from sparray.compiler.pipeline import compile_problem
 from sparray.compiler.schedule.assemble import Assembly
 from sparray.compiler.scheduler import candidates as scheduler_candidates
 from sparray.compiler.scheduler.candidates import best_candidate, candidates
+from sparray.compiler.scheduler.format_facts import can_assemble, slotted_leaf
 from sparray.compiler.scheduler.steps import KernelStep, PackStep, SortStep
-from sparray.compiler.scheduler.temporaries import can_assemble, reordered, slotted_leaf
+from sparray.compiler.scheduler.temporaries import reordered
 from sparray.evaluation.expression import einsum_expression
 from sparray.evaluation.planning import operands_plan, operands_problem
 from sparray.formats import Format, as_format, named_format
