@@ -58,7 +58,9 @@ _NAMES = {
     "sparray.functions.manipulation.dimensions": (
         "expand_dims flip moveaxis permute_dims roll squeeze"
     ),
-    "sparray.functions.manipulation.joining": "block concat stack unstack",
+    "sparray.functions.manipulation.joining": (
+        "block block_diag concat hstack stack unstack vstack"
+    ),
     "sparray.functions.manipulation.repeating": "pad repeat tile",
     "sparray.functions.manipulation.shapes": (
         "broadcast_arrays broadcast_shapes broadcast_to reshape"
@@ -67,6 +69,7 @@ _NAMES = {
     "sparray.functions.nan_values": "nan_to_num",
     "sparray.functions.ordering": "sort",
     "sparray.functions.precompile": "precompile Precompiled",
+    "sparray.functions.random_arrays": "random",
     "sparray.functions.ranges": "arange linspace",
     "sparray.functions.reductions.moments": "mean std var",
     "sparray.functions.reductions.nans": (

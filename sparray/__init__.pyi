@@ -150,9 +150,12 @@ from sparray.functions.manipulation.dimensions import permute_dims as permute_di
 from sparray.functions.manipulation.dimensions import roll as roll
 from sparray.functions.manipulation.dimensions import squeeze as squeeze
 from sparray.functions.manipulation.joining import block as block
+from sparray.functions.manipulation.joining import block_diag as block_diag
 from sparray.functions.manipulation.joining import concat as concat
+from sparray.functions.manipulation.joining import hstack as hstack
 from sparray.functions.manipulation.joining import stack as stack
 from sparray.functions.manipulation.joining import unstack as unstack
+from sparray.functions.manipulation.joining import vstack as vstack
 from sparray.functions.manipulation.repeating import pad as pad
 from sparray.functions.manipulation.repeating import repeat as repeat
 from sparray.functions.manipulation.repeating import tile as tile
@@ -168,6 +171,7 @@ from sparray.functions.nan_values import nan_to_num as nan_to_num
 from sparray.functions.ordering import sort as sort
 from sparray.functions.precompile import Precompiled as Precompiled
 from sparray.functions.precompile import precompile as precompile
+from sparray.functions.random_arrays import random as random
 from sparray.functions.ranges import arange as arange
 from sparray.functions.ranges import linspace as linspace
 from sparray.functions.reductions.moments import mean as mean

@@ -50,6 +50,30 @@ class ArrayNames:
         array = cast("SparseArray", self)
         return array.nnz / array.size if array.size else 0.0
 
+    def item(self, *indices: int) -> Any:
+        """Return an element as a Python scalar: the only one, or that at indices.
+
+        Raises
+        ------
+        DTypeError
+            If no index is given and there is not exactly one element.
+        IndexError
+            If there is no such element.
+        """
+        array = cast(Any, self)
+        element = array[indices] if indices else array._only("item")
+        return np.asarray(element)[()].item()
+
+    def tolist(self) -> Any:
+        """Return all elements as nested lists of Python scalars: see `todense`.
+
+        Raises
+        ------
+        KernelMemoryError
+            If the elements do not fit in memory.
+        """
+        return cast("SparseArray", self).todense().tolist()
+
     def conj(self) -> Any:
         """Return the complex conjugates: see `sparray.conj`."""
         return _call("conj", self)

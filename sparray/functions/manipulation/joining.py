@@ -17,7 +17,7 @@ from sparray.functions.manipulation.repacked import entries, moved_format, repac
 from sparray.functions.manipulation.shapes import reshape
 from sparray.sparse_array import SparseArray
 
-__all__ = ["block", "concat", "stack", "unstack"]
+__all__ = ["block", "block_diag", "concat", "hstack", "stack", "unstack", "vstack"]
 
 
 def concat(arrays: Sequence[Any], /, axis: int | None = 0) -> SparseArray:
@@ -87,13 +87,7 @@ def _joined(given: list[SparseArray], along: int) -> SparseArray:
     extents = [x.shape[along] for x in given]
     shape = (*like.shape[:along], sum(extents), *like.shape[along + 1 :])
     for other in sparse:
-        if bool(differs(np.asarray(other.fill_value).astype(dtype), fill)):
-            raise WouldDensifyError(
-                f"concat: expected arrays with one fill value, got {fill} and "
-                f"{other.fill_value}: all {other.size * other.dtype.itemsize} bytes of "
-                "one would be stored; convert it by sparray.array(x.todense(), "
-                "fill_value=...)"
-            )
+        _check_fill("concat", other, fill)
     joined = joined_buffers(given, along, dtype) if len(sparse) == len(given) else None
     if joined is not None:
         levels, elements = joined
@@ -210,6 +204,111 @@ def block(arrays: Any) -> SparseArray:
     """
     depth = _depth(arrays)
     return _block(arrays, depth, max(depth, _most_dimensions(arrays)))
+
+
+def block_diag(arrays: Sequence[Any]) -> SparseArray:
+    """Put matrices along the diagonal of one that has nothing else.
+
+    Parameters
+    ----------
+    arrays : sequence of SparseArray or array-like
+        Of two dimensions each.
+
+    Raises
+    ------
+    ShapeError
+        If there is none, or one has not two dimensions.
+    WouldDensifyError
+        If fill values differ: all elements of one would be stored.
+
+    Examples
+    --------
+    >>> import sparray as sp
+    >>> sp.block_diag([[[1, 2]], [[3], [4]]]).todense()
+    array([[1, 2, 0],
+           [0, 0, 3],
+           [0, 0, 4]])
+    """
+    given = [asarray(one) for one in arrays]
+    if not given or any(one.ndim != 2 for one in given):
+        shapes = ", ".join(str(one.shape) for one in given) or "none"
+        raise ShapeError(f"block_diag: expected matrices, got {shapes}")
+    dtype = np.result_type(*(one.dtype for one in given))
+    fill = np.asarray(given[0].fill_value).astype(dtype)[()]
+    tables, values, corner = [], [], np.zeros(2, dtype=np.int64)
+    for one in given:
+        _check_fill("block_diag", one, fill)
+        coords, own = entries(one, fill)
+        tables.append(coords + corner[:, np.newaxis])
+        values.append(own.astype(dtype, copy=False))
+        corner += one.shape
+    format = moved_format(given[0].format, 2)
+    shape = int(corner[0]), int(corner[1])
+    coords = np.concatenate(tables, axis=1)
+    return repacked(format, shape, coords, np.concatenate(values), fill)
+
+
+def _check_fill(name: str, array: SparseArray, fill: Any) -> None:
+    """Raise if an array has another fill value than what it is joined with."""
+    if bool(differs(np.asarray(array.fill_value).astype(np.asarray(fill).dtype), fill)):
+        raise WouldDensifyError(
+            f"{name}: expected arrays with one fill value, got {fill} and "
+            f"{array.fill_value}: all {array.size * array.dtype.itemsize} bytes of "
+            "one would be stored; convert it by sparray.array(x.todense(), "
+            "fill_value=...)"
+        )
+
+
+def hstack(arrays: Sequence[Any]) -> SparseArray:
+    """Join arrays along their columns: axis 1, or 0 of one dimension.
+
+    Parameters
+    ----------
+    arrays : sequence of SparseArray or array-like
+        As for `numpy.hstack`.
+
+    Raises
+    ------
+    ShapeError
+        If there is none, or other dimensions differ.
+
+    Examples
+    --------
+    >>> import sparray as sp
+    >>> sp.hstack([sp.eye(2), sp.ones((2, 1))]).shape
+    (2, 3)
+    """
+    given = [_operand(one) for one in arrays]
+    if not given:
+        raise ShapeError("hstack: expected arrays, got none")
+    return concat(given, axis=min(1, max(0, given[0].ndim - 1)))
+
+
+def vstack(arrays: Sequence[Any]) -> SparseArray:
+    """Join arrays along their rows: axis 0; arrays of one dimension are rows.
+
+    Parameters
+    ----------
+    arrays : sequence of SparseArray or array-like
+        As for `numpy.vstack`.
+
+    Raises
+    ------
+    ShapeError
+        If there is none, or other dimensions differ.
+
+    Examples
+    --------
+    >>> import sparray as sp
+    >>> sp.vstack([sp.eye(2), sp.eye(2)]).shape
+    (4, 2)
+    """
+    given = [_operand(one) for one in arrays]
+    if not given:
+        raise ShapeError("vstack: expected arrays, got none")
+    if all(one.ndim == 1 for one in given):
+        return stack(given, axis=0)
+    return concat(given, axis=0)
 
 
 def _depth(arrays: Any) -> int:
