@@ -69,6 +69,7 @@ _NAMES = {
     "sparray.functions.nan_values": "nan_to_num",
     "sparray.functions.ordering": "sort",
     "sparray.functions.precompile": "precompile Precompiled",
+    "sparray.functions.pruning": "prune",
     "sparray.functions.random_arrays": "random",
     "sparray.functions.ranges": "arange linspace",
     "sparray.functions.reductions.moments": "mean std var",

@@ -171,6 +171,7 @@ from sparray.functions.nan_values import nan_to_num as nan_to_num
 from sparray.functions.ordering import sort as sort
 from sparray.functions.precompile import Precompiled as Precompiled
 from sparray.functions.precompile import precompile as precompile
+from sparray.functions.pruning import prune as prune
 from sparray.functions.random_arrays import random as random
 from sparray.functions.ranges import arange as arange
 from sparray.functions.ranges import linspace as linspace

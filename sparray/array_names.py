@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from sparray.errors import DTypeError
+from sparray.errors import CoordinateError, DTypeError, ShapeError
 
 if TYPE_CHECKING:
     from sparray.formats.format import Format
@@ -109,6 +109,128 @@ class ArrayNames:
     def minimum(self, other: Any) -> Any:
         """Return the smaller elements: see `sparray.minimum`."""
         return _call("minimum", self, other)
+
+    def sin(self) -> Any:
+        """Return the sines: see `sparray.sin`."""
+        return _call("sin", self)
+
+    def sinh(self) -> Any:
+        """Return the hyperbolic sines: see `sparray.sinh`."""
+        return _call("sinh", self)
+
+    def tan(self) -> Any:
+        """Return the tangents: see `sparray.tan`."""
+        return _call("tan", self)
+
+    def tanh(self) -> Any:
+        """Return the hyperbolic tangents: see `sparray.tanh`."""
+        return _call("tanh", self)
+
+    def arcsin(self) -> Any:
+        """Return the inverse sines: see `sparray.asin`."""
+        return _call("asin", self)
+
+    def arcsinh(self) -> Any:
+        """Return the inverse hyperbolic sines: see `sparray.asinh`."""
+        return _call("asinh", self)
+
+    def arctan(self) -> Any:
+        """Return the inverse tangents: see `sparray.atan`."""
+        return _call("atan", self)
+
+    def arctanh(self) -> Any:
+        """Return the inverse hyperbolic tangents: see `sparray.atanh`."""
+        return _call("atanh", self)
+
+    def ceil(self) -> Any:
+        """Return the elements rounded up: see `sparray.ceil`."""
+        return _call("ceil", self)
+
+    def floor(self) -> Any:
+        """Return the elements rounded down: see `sparray.floor`."""
+        return _call("floor", self)
+
+    def trunc(self) -> Any:
+        """Return the elements rounded towards zero: see `sparray.trunc`."""
+        return _call("trunc", self)
+
+    def sign(self) -> Any:
+        """Return the signs of elements: see `sparray.sign`."""
+        return _call("sign", self)
+
+    def sqrt(self) -> Any:
+        """Return the square roots: see `sparray.sqrt`."""
+        return _call("sqrt", self)
+
+    def expm1(self) -> Any:
+        """Return the exponentials minus 1: see `sparray.expm1`."""
+        return _call("expm1", self)
+
+    def log1p(self) -> Any:
+        """Return the logarithms of 1 plus the elements: see `sparray.log1p`."""
+        return _call("log1p", self)
+
+    def rint(self) -> Any:
+        """Return the elements rounded to the nearest integer, as `numpy.rint` does."""
+        return np.rint(cast(Any, self))
+
+    def deg2rad(self) -> Any:
+        """Return the elements in radians, from degrees, as `numpy.deg2rad` does."""
+        return np.deg2rad(cast(Any, self))
+
+    def rad2deg(self) -> Any:
+        """Return the elements in degrees, from radians, as `numpy.rad2deg` does."""
+        return np.rad2deg(cast(Any, self))
+
+    def todia(self) -> "SparseArray":
+        """Return the array in the format ``dia``: SciPy's name."""
+        return cast("SparseArray", self).to_format("dia")
+
+    def tobsr(self, blocksize: tuple[int, int] = (1, 1)) -> "SparseArray":
+        """Return the array in the format ``bcsr``, with blocks of a size."""
+        rows, columns = blocksize
+        return cast("SparseArray", self).to_format(f"bcsr({rows}, {columns})")
+
+    def eliminate_zeros(self) -> None:
+        """Drop entries that are equal to the fill value, in place: see `prune`."""
+        array = cast("SparseArray", self)
+        made = _call("prune", array)
+        array._replace_buffers(made._levels, made.values)
+
+    def setdiag(self, values: Any, k: int = 0) -> None:
+        """Set the elements of a diagonal, in place.
+
+        Parameters
+        ----------
+        values : array_like
+            One number, or as many as there are; of more the first ones.
+        k : int
+            Which diagonal: 0 the main one, positive numbers those above.
+
+        Raises
+        ------
+        ShapeError
+            If the array has not two dimensions, or the values more than one.
+        IndexError
+            If there is no such diagonal.
+        """
+        array = cast("SparseArray", self)
+        given = np.asarray(values)
+        if array.ndim != 2 or given.ndim > 1:
+            raise ShapeError(
+                "setdiag: expected a matrix and values of at most one dimension, got "
+                f"shapes {array.shape} and {given.shape}"
+            )
+        n_rows, n_columns = array.shape
+        length = min(n_rows + min(k, 0), n_columns - max(k, 0))
+        if length <= 0:
+            raise CoordinateError(
+                f"setdiag: expected a diagonal from {1 - n_rows} to {n_columns - 1}, "
+                f"got {k}"
+            )
+        steps = np.arange(length if given.ndim == 0 else min(length, len(given)))
+        place = steps - min(k, 0), steps + max(k, 0)
+        array[place] = given if given.ndim == 0 else given[: len(steps)]
 
     def nonzero(self) -> Any:
         """Return where elements are not zero: see `sparray.nonzero`."""

@@ -6,6 +6,7 @@ import scipy.sparse
 from oracle_check import interpreted
 
 import sparray as sp
+from sparray.errors import ShapeError
 
 X = np.array([[0.0, 2.5, 0.0], [1.0, 0.0, -3.0]])
 Z = X + 1j * X.T.reshape(2, 3)
@@ -71,3 +72,64 @@ def test_lengths_and_members():
             same(row, expected)
     with pytest.raises(TypeError, match="len"):
         len(sp.array(1.0))
+
+
+ELEMENTWISE = (
+    "sin sinh tan tanh arcsin arcsinh arctan arctanh ceil floor trunc sign sqrt expm1 "
+    "log1p rint deg2rad rad2deg"
+).split()
+
+
+@pytest.mark.parametrize("name", ELEMENTWISE)
+def test_elementwise_methods_of_scipy(name):
+    elements = abs(X) / 4
+    found = getattr(sp.array(elements, format="csr"), name)()
+    expected = getattr(scipy.sparse.csr_array(elements), name)()
+    assert found.nnz == 3
+    np.testing.assert_allclose(found.todense(), expected.toarray(), rtol=1e-15)
+
+
+def test_other_formats_by_scipys_names():
+    A = sp.array(X, format="csr")
+    assert A.todia().format == sp.zeros(X.shape, format="dia").format
+    assert A.tobsr((1, 3)).format == sp.zeros(X.shape, format="bcsr(1, 3)").format
+    np.testing.assert_array_equal(A.tobsr((1, 3)).todense(), X)
+
+
+@pytest.mark.parametrize("format", ["csr", "csc", "coo", "dcsr"])
+def test_stored_fill_values_are_dropped(format):
+    coords, values = [[0, 1, 1], [1, 0, 2]], [0.0, 4.0, -0.0]
+    A = sp.from_coords(coords, values, (2, 3), format)
+    shared = A.values
+    pruned = sp.prune(A)
+    assert (A.nnz, pruned.nnz, pruned.format) == (3, 1, A.format)
+    assert sp.prune(pruned).values is pruned.values
+    A.eliminate_zeros()
+    assert A.nnz == 1
+    # Who shares the buffers keeps them as they were.
+    assert len(shared) == 3
+    filled = sp.from_coords(coords, [7.0, 4.0, 7.0], (2, 3), format, fill_value=7.0)
+    assert sp.prune(filled).nnz == 1
+    np.testing.assert_array_equal(sp.prune(filled).todense(), filled.todense())
+    dense = sp.array(X, format="dense")
+    assert sp.prune(dense).values is dense.values
+
+
+@pytest.mark.parametrize("format", ["csr", "coo", "dia", "dense"])
+@pytest.mark.parametrize("k", [-1, 0, 1, 2])
+@pytest.mark.parametrize("values", [5.0, [1.0], [1.0, 2.0, 3.0, 4.0]])
+def test_diagonals_are_set_as_by_scipy(format, k, values):
+    A, expected = sp.array(X, format=format), scipy.sparse.lil_array(X)
+    A.setdiag(values, k)
+    expected.setdiag(values, k)
+    np.testing.assert_array_equal(A.todense(), expected.toarray())
+
+
+def test_diagonals_that_there_are_not():
+    A = sp.array(X, format="csr")
+    with pytest.raises(IndexError, match="from -1 to 2, got 3"):
+        A.setdiag(1.0, 3)
+    with pytest.raises(ShapeError, match="at most one dimension"):
+        A.setdiag(X)
+    with pytest.raises(ShapeError, match="expected a matrix"):
+        sp.array(X[0]).setdiag(1.0)
