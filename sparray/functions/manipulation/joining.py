@@ -275,7 +275,7 @@ def hstack(arrays: Sequence[Any]) -> SparseArray:
     Examples
     --------
     >>> import sparray as sp
-    >>> sp.hstack([sp.eye(2), sp.ones((2, 1))]).shape
+    >>> sp.hstack([sp.eye(2), [[5.0], [6.0]]]).shape
     (2, 3)
     """
     given = [_operand(one) for one in arrays]
