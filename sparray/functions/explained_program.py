@@ -61,7 +61,7 @@ def explain_program(
         else:
             (step,) = group.steps
             given = [arrays[name] for name in step.expression.tensors]
-            format = formats.get(step.target)
+            format = formats.get(step.target, step.format)
             parts.append(explain_expression(step.expression, given, format, source))
         if number < len(runners):
             runner.run(arrays, formats)

@@ -77,5 +77,5 @@ def test_a_kernel_that_is_found_needs_nothing_that_makes_kernels():
     assert [m for m in loaded if m.startswith(LOWERS)] == []
     assert [m for m in loaded if m in SOMETIMES] == []
     assert commands == ""
-    # Each takes a third of a millisecond; 106 of them are the compiler's.
-    assert len(loaded) <= 192
+    # Each takes a third of a millisecond; 111 of them are the compiler's.
+    assert len(loaded) <= 200

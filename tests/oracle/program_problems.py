@@ -213,6 +213,11 @@ def _check(question: RandomProgram) -> int:
     for name, result in zip(program.outputs, results, strict=True):
         same(densify(result), known[name])
     groups = [runner.group for runner in runners]
+    for step in (step for group in groups for step in group.steps):
+        if step.format is not None:
+            # An operand by rows, for the statements that are joined.
+            (source,) = step.expression.tensors
+            known[step.target] = known[source]
     for group in groups:
         if group.kernel is not None:
             _check_cin(group, known)
