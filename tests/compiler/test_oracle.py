@@ -215,6 +215,11 @@ def test_problems_of_operands_in_no_order_that_were_wrong_once(seed):
     assert refusal(random_question(seed, unordered=True), check_stages) is None
 
 
+def test_a_part_of_slices_is_computed_first_as_a_whole():
+    # Too many operands meet, and the parts have slices.
+    assert refusal(batched_question(30473), check_stages) is None
+
+
 def test_most_problems_are_answered():
     answers = [refusal(random_question(s), check_stages) for s in range(200)]
     assert sum(answer is not None for answer in answers) < 20

@@ -50,7 +50,7 @@ def _compute_first(planner: Planner, expr: Expr, why: str) -> None:
     used = used_operands(problem.operands, expr)
     format = infer_format(Assignment(Access(names.OUTPUT, indices), expr), used)
     part = part_of(problem, expr, indices, format)
-    if format.is_dense and part.has_known_fill:
+    if format.batch_ndim or (format.is_dense and part.has_known_fill):
         format = temporary_format(problem.output.format, len(indices))
         part = part_of(problem, expr, indices, format)
     # No operand has such a name, no workspace, and no variable.

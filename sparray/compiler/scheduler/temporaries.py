@@ -124,11 +124,13 @@ def _rows_of(format: Format) -> tuple[Level, ...]:
 def temporary_format(result: Format, ndim: int) -> Format:
     """Return the format of a sum that becomes part of a result.
 
-    It is sparse where the result is: what the sum leaves empty is empty there too.
+    It is sparse where the result is: what the sum leaves empty is empty there too. It
+    has no slices, which are cut from what is whole at the end.
     """
     if result.is_dense:
         return named_format("dense", ndim)
-    if result.ndim == ndim and result.is_sorted and result.unique:
+    whole = result.is_sorted and result.unique and not result.batch_ndim
+    if result.ndim == ndim and whole:
         if slotted_leaf(result) is None:
             return result
     return named_format("csf", ndim)
