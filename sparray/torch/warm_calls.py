@@ -64,7 +64,8 @@ def key_of(
     not strided, or stands for its negative or conjugate.
     """
     only: Pattern | None = None
-    parts: list[Hashable] = [expression.road, format]
+    # Not its road: expressions of one road may read other windows.
+    parts: list[Hashable] = [expression, format]
     for tensor, pattern in zip(tensors, patterns, strict=True):
         if pattern is not None:
             if only is not None:

@@ -111,3 +111,19 @@ def test_a_result_with_the_pattern_is_no_warm_call(planned):
     for _ in range(2):
         torch.testing.assert_close((W * x).to_dense(), W.to_dense() * x)
     assert sum("*" in text for text in planned) == 2
+
+
+def test_gradients_of_other_windows_are_other_calls():
+    # Their expressions differ in the window alone, and so do those of their gradients.
+    W = spt.tensor(gapped(6, 8), "csr")
+    D = W.to_dense()
+    for _ in range(2):
+        for begin in (1, 3, 5, 2):
+            text = f"C[i,j] = A[i,k in {begin}:{begin + 2}] * B[k,j]"
+            B = full(2, 4).requires_grad_()
+            upstream = full(6, 4, seed=begin)
+            made = spt.compute(text, A=W, B=B)
+            (found,) = torch.autograd.grad(made, B, upstream)
+            window = D[:, begin : begin + 2]
+            torch.testing.assert_close(made, window @ B)
+            torch.testing.assert_close(found, window.T @ upstream)
