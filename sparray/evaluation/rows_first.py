@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from sparray.compiler.index_notation.canonical import index_name
 from sparray.compiler.index_notation.parser import parse_assignment
-from sparray.compiler.index_notation.traversal import accesses, substitute
+from sparray.compiler.index_notation.traversal import accesses, rename_tensors
 from sparray.compiler.index_notation.unify import unify_statements
 from sparray.errors import UnsupportedError
 from sparray.evaluation.expression import assignment_expression
@@ -95,11 +95,7 @@ def _copy(tensor: str, name: str, format: Format, missing: str) -> ProgramStep:
 def _renamed(step: ProgramStep, names: Mapping[str, str]) -> ProgramStep:
     expression = step.expression
     tensors = tuple(names.get(name, name) for name in expression.tensors)
-    read = {
-        a: replace(a, tensor=names.get(a.tensor, a.tensor))
-        for a in accesses(step.statement.value)
-    }
-    value = substitute(step.statement.value, read)
+    value = rename_tensors(step.statement.value, names)
     return replace(
         step,
         statement=replace(step.statement, value=value),

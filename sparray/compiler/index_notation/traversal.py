@@ -16,6 +16,7 @@ __all__ = [
     "free_indices",
     "marks",
     "rename_indices",
+    "rename_tensors",
     "replace_children",
     "substitute",
     "walk",
@@ -117,6 +118,16 @@ def rename_indices(expr: Expr, names: Mapping[str, str]) -> Expr:
     if isinstance(expr, Reduce):
         return Reduce(expr.op, tuple(names[i] for i in expr.indices), operands[0])
     return replace_children(expr, operands)
+
+
+def rename_tensors(expr: Expr, names: Mapping[str, str]) -> Expr:
+    """Return the expression with other names for some of its tensors."""
+    others = {
+        access: Access(names[access.tensor], access.indices)
+        for access in accesses(expr)
+        if access.tensor in names
+    }
+    return substitute(expr, others)
 
 
 def substitute(expr: Expr, mapping: Mapping[Access, Expr]) -> Expr:

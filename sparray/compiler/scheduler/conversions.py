@@ -1,26 +1,27 @@
 """Conversions between formats as problems of their own: which there are, their cost."""
 
-from collections.abc import Sequence
 from functools import lru_cache
 
 from sparray.compiler import names
 from sparray.compiler.index_notation.canonical import index_name
 from sparray.compiler.index_notation.nodes import Access, Assignment
+from sparray.compiler.index_notation.simplify import accesses
 from sparray.compiler.levels import n_levels
 from sparray.compiler.problem import Problem, TensorSpec
 from sparray.compiler.scheduler.candidates import best_candidate
 from sparray.compiler.scheduler.cost_model import COSTS
+from sparray.compiler.scheduler.result_size import result_entries
 from sparray.compiler.scheduler.statistics import Statistics
 from sparray.records import dataclass
 
 __all__ = [
     "Sizes",
-    "array_sizes",
     "conversion",
     "conversion_cost",
     "is_direct",
     "least_conversion_cost",
     "operand_sizes",
+    "result_sizes",
 ]
 
 
@@ -50,8 +51,8 @@ class Sizes:
         return Statistics(
             dict(zip(indices, self.extents, strict=True)),
             {
-                name: self.positions if name == "A" else [entries] * n_levels(spec)
-                for name, spec in problem.specs.items()
+                "A": self.positions,
+                names.OUTPUT: [entries] * n_levels(problem.output),
             },
             workspace_bytes=like.workspace_bytes,
             parallel=like.parallel,
@@ -66,37 +67,25 @@ def conversion(spec: TensorSpec, wanted: TensorSpec) -> Problem:
     return Problem(assignment, (("A", spec),), wanted)
 
 
-def operand_sizes(access: Access, statistics: Statistics) -> Sizes:
-    """Return the sizes of an operand that is converted.
+def operand_sizes(name: str, problem: Problem, statistics: Statistics) -> Sizes:
+    """Return the sizes of an operand of a problem, which is converted.
 
     The extents of dimensions that it is read at in part are not known: the largest one
     stands for them.
     """
+    read = accesses(problem.assignment.value)
+    access = next(access for access in read if access.tensor == name)
     most, _ = _largest(statistics)
     extents = [statistics.extents.get(index, most) for index in access.indices]
-    stored = statistics.positions[access.tensor]
-    return Sizes(tuple(extents), tuple(stored))
+    return Sizes(tuple(extents), tuple(statistics.positions[name]))
 
 
-def array_sizes(
-    indices: Sequence[str], spec: TensorSpec, entries: float, statistics: Statistics
-) -> Sizes:
-    """Return the sizes of an array that is made and then converted.
-
-    Parameters
-    ----------
-    indices : sequence of str
-        Of its dimensions.
-    spec : TensorSpec
-        Of the array.
-    entries : float
-        How many it stores, about.
-    statistics : Statistics
-        Of the problem that it comes from.
-    """
-    extents = tuple(statistics.extents[index] for index in indices)
+def result_sizes(problem: Problem, spec: TensorSpec, statistics: Statistics) -> Sizes:
+    """Return the sizes of a problem's result, which is made in a spec and converted."""
+    indices = problem.assignment.target.indices
+    entries = result_entries(problem, statistics)
     counts = statistics.positions_in(spec.format, indices, entries)
-    return Sizes(extents, tuple(counts))
+    return Sizes(tuple(statistics.extents[i] for i in indices), tuple(counts))
 
 
 def _largest(statistics: Statistics) -> tuple[int, int]:

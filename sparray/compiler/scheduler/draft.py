@@ -67,6 +67,12 @@ class Planner:
             converted=dict(self.converted),
         )
 
+    def append(self, other: "Planner") -> None:
+        """Append the steps of a planner that computes a problem of its own."""
+        self.steps.extend(other.steps)
+        self.reasons.extend(other.reasons)
+        self.weighed.extend(other.weighed)
+
     def take(self, other: "Planner") -> None:
         """Go on from where another planner is."""
         self.statistics, self.bindings = other.statistics, other.bindings

@@ -3,10 +3,7 @@
 from sparray.compiler import names
 from sparray.compiler.absence import fill_of
 from sparray.compiler.index_notation.apply import reduction_identity
-from sparray.compiler.index_notation.simplify import (
-    accesses,
-    free_indices,
-)
+from sparray.compiler.index_notation.simplify import accesses, free_indices
 from sparray.compiler.kernel_facts.appending import located_prefix
 from sparray.compiler.kernel_facts.workspaces import LISTED_BYTES
 from sparray.compiler.levels import is_walked, level_index, n_levels
@@ -14,15 +11,9 @@ from sparray.compiler.loop_ir.dtypes import numpy_dtype
 from sparray.compiler.problem import Problem
 from sparray.compiler.schedule.assemble import Assembly
 from sparray.compiler.scheduler.assembly import Choice
-from sparray.compiler.scheduler.collecting import (
-    is_collected,
-)
-from sparray.compiler.scheduler.loop_order import (
-    first_reduction,
-)
-from sparray.compiler.scheduler.shape import (
-    Shape,
-)
+from sparray.compiler.scheduler.collecting import is_collected
+from sparray.compiler.scheduler.loop_order import first_reduction
+from sparray.compiler.scheduler.shape import Shape
 from sparray.compiler.scheduler.statistics import Statistics
 
 __all__ = ["refusal", "too_long"]
@@ -30,10 +21,8 @@ __all__ = ["refusal", "too_long"]
 _ADDITIONS = frozenset({"add", "or"})
 """What combines repeated coordinates, and starts from the zeros of fresh memory."""
 
-
 _LONGEST_LIST = 2**22
 """Extent up to which a list of blocks is always taken: 17 bytes each, per thread."""
-
 
 _LIST_PER_PRODUCT = 16
 """Beyond it, coordinates per product up to which it is still taken."""

@@ -5,11 +5,8 @@ from dataclasses import replace
 from sparray.compiler import names
 from sparray.compiler.index_notation.canonical import operand_name
 from sparray.compiler.index_notation.nodes import Access, Assignment, Expr
-from sparray.compiler.index_notation.simplify import (
-    accesses,
-    free_indices,
-    substitute,
-)
+from sparray.compiler.index_notation.simplify import free_indices
+from sparray.compiler.index_notation.traversal import rename_tensors
 from sparray.compiler.problem import Problem
 from sparray.compiler.scheduler.decision import Reason
 from sparray.compiler.scheduler.draft import Planner, part_of, used_operands
@@ -17,9 +14,7 @@ from sparray.compiler.scheduler.nested import inner_reduction, replace_expressio
 from sparray.compiler.scheduler.output_format import infer_format
 from sparray.compiler.scheduler.planner import compute
 from sparray.compiler.scheduler.result_size import result_entries
-from sparray.compiler.scheduler.temporaries import (
-    temporary_format,
-)
+from sparray.compiler.scheduler.temporaries import temporary_format
 from sparray.compiler.scheduler.wide_merges import wide_part
 
 __all__ = ["compute_nested", "compute_wide"]
@@ -72,11 +67,7 @@ def _bind_alone(planner: Planner, part: Problem, name: str) -> None:
     So parts of one kind are computed by one kernel.
     """
     called = {old: operand_name(n) for n, (old, _) in enumerate(part.operands)}
-    read = {
-        access: replace(access, tensor=called[access.tensor])
-        for access in accesses(part.assignment.value)
-    }
-    value = substitute(part.assignment.value, read)
+    value = rename_tensors(part.assignment.value, called)
     problem = replace(
         part,
         assignment=Assignment(part.assignment.target, value),
@@ -91,8 +82,6 @@ def _bind_alone(planner: Planner, part: Problem, name: str) -> None:
     )
     array = planner.fresh()
     compute(inner, problem, array)
-    planner.steps.extend(inner.steps)
-    planner.reasons.extend(inner.reasons)
-    planner.weighed.extend(inner.weighed)
+    planner.append(inner)
     planner.cost += inner.cost
     planner.bindings[name] = array

@@ -8,17 +8,15 @@ from sparray.compiler.problem import Problem, TensorSpec
 from sparray.compiler.scheduler.candidates import best_candidate
 from sparray.compiler.scheduler.conversions import (
     Sizes,
-    array_sizes,
     conversion,
     operand_sizes,
+    result_sizes,
 )
 from sparray.compiler.scheduler.cost_model import COSTS
 from sparray.compiler.scheduler.decision import Reason, decide_widely
 from sparray.compiler.scheduler.draft import Planner
 from sparray.compiler.scheduler.knobs import Knobs, best_knobs
 from sparray.compiler.scheduler.options import Option, options
-from sparray.compiler.scheduler.result_size import result_entries
-from sparray.compiler.scheduler.statistics import Statistics
 from sparray.compiler.scheduler.steps import KernelStep, Weighed
 from sparray.compiler.scheduler.sums_first import sums_first, try_sums_first
 from sparray.compiler.scheduler.ways import Way, kernel_ways
@@ -35,7 +33,6 @@ __all__ = [
     "converted",
     "follow",
     "follow_by_hand",
-    "sizes_of",
     "ways_of",
 ]
 
@@ -164,7 +161,7 @@ def _append(
             )
         )
         source, old = planner.bindings[name], problem.specs[name]
-        sizes = sizes_of(name, problem, planner.statistics)
+        sizes = operand_sizes(name, problem, planner.statistics)
         arrays[name] = converted(planner, source, old, spec, sizes)
     best, cost = _settled(option)
     planner.cost += cost + COSTS["step"]
@@ -194,26 +191,15 @@ def _append(
             planner.steps.append(step)
             planner.reasons.append(reason)
             made, spec = step.result, step.spec
-    indices = changed.assignment.target.indices
-    entries = result_entries(option.problem, option.statistics)
-    sizes = array_sizes(indices, spec, entries, option.statistics)
+    sizes = result_sizes(option.problem, spec, option.statistics)
     convert(planner, made, spec, final, result, sizes)
-
-
-def sizes_of(name: str, problem: Problem, statistics: Statistics) -> Sizes:
-    """Return the sizes of an operand of a problem, which is converted."""
-    read = accesses(problem.assignment.value)
-    access = next(access for access in read if access.tensor == name)
-    return operand_sizes(access, statistics)
 
 
 def convert_result(
     planner: Planner, problem: Problem, source: str, spec: TensorSpec, result: str
 ) -> None:
     """Append the conversion of a problem's result to the spec that it is to have."""
-    indices = problem.assignment.target.indices
-    entries = result_entries(problem, planner.statistics)
-    sizes = array_sizes(indices, spec, entries, planner.statistics)
+    sizes = result_sizes(problem, spec, planner.statistics)
     convert(planner, source, spec, problem.output, result, sizes)
 
 
@@ -247,6 +233,4 @@ def convert(
         direct_only=True,
     )
     compute(inner, problem, result)
-    planner.steps.extend(inner.steps)
-    planner.reasons.extend(inner.reasons)
-    planner.weighed.extend(inner.weighed)
+    planner.append(inner)

@@ -24,7 +24,7 @@ from sparray.compiler.scheduler.format_facts import (
     may_be_unwalkable,
 )
 from sparray.compiler.scheduler.parts_first import compute_nested, compute_wide
-from sparray.compiler.scheduler.planner import converted, sizes_of
+from sparray.compiler.scheduler.planner import converted
 from sparray.compiler.scheduler.statistics import Statistics
 from sparray.compiler.scheduler.steps import (
     PackStep,
@@ -100,7 +100,7 @@ def _prepare_searches(planner: Planner) -> None:
         if wanted == spec:
             continue
         source = planner.bindings[name]
-        sizes = operand_sizes(access, planner.statistics)
+        sizes = operand_sizes(name, planner.problem, planner.statistics)
         made = converted(planner, source, spec, wanted, sizes)
         planner.reasons.append(
             Reason(
@@ -144,7 +144,7 @@ def _sort_operands(planner: Planner) -> None:
         source = planner.bindings[name]
         if not is_coordinate_list(spec.format):
             listed = coordinate_list(spec, unique=spec.format.unique)
-            sizes = sizes_of(name, problem, planner.statistics)
+            sizes = operand_sizes(name, problem, planner.statistics)
             source, spec = converted(planner, source, spec, listed, sizes), listed
         result = planner.fresh()
         ordered = replace(

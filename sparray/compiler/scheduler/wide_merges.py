@@ -33,7 +33,8 @@ def wide_part(problem: Problem) -> Expr | None:
 
     It is the largest operand of the innermost operator at which too many meet.
     """
-    found = _wide(problem.assignment.value, problem)
+    value = problem.assignment.value
+    found = _wide(value, problem) if _may_be_wide(_operands(value)) else None
     if found is None:
         return None
     parts = [part for part in _parts(found) if _operands(part) > 1]
@@ -60,9 +61,16 @@ def _meet(expr: Expr, problem: Problem) -> bool:
         walked = len(walking(value, index, problem))
         if walked > _MOST_ENUMERATED:
             return True
-        if walked > 3 and len(walked_at(value, index, problem)[1]) > _MOST_POINTS:
-            return True
+        if _may_be_wide(walked):
+            _, points = walked_at(value, index, problem)
+            if len(points) > _MOST_POINTS:
+                return True
     return False
+
+
+def _may_be_wide(operands: int) -> bool:
+    """Tell whether some operands have enough subsets for too many cases."""
+    return 1 << operands > _MOST_POINTS
 
 
 def _parts(expr: Expr) -> Iterator[Expr]:

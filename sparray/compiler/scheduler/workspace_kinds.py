@@ -10,13 +10,8 @@ from sparray.compiler.scheduler.assembly import Choice
 from sparray.compiler.scheduler.candidates import Candidate
 from sparray.compiler.scheduler.collecting import is_collected
 from sparray.compiler.scheduler.loop_order import first_reduction
-from sparray.compiler.scheduler.shape import (
-    Shape,
-    late_indices,
-)
-from sparray.compiler.scheduler.tiling import (
-    can_tile,
-)
+from sparray.compiler.scheduler.shape import Shape, late_indices
+from sparray.compiler.scheduler.tiling import can_tile
 
 __all__ = ["usual_workspace", "workspace_kinds"]
 

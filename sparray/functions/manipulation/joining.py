@@ -51,9 +51,7 @@ def concat(arrays: Sequence[Any], /, axis: int | None = 0) -> SparseArray:
     array([[0, 2, 0, 2],
            [1, 0, 1, 0]])
     """
-    given = [_operand(x) for x in arrays]
-    if not given:
-        raise ShapeError("arrays: expected at least one array, got none")
+    given = _operands(arrays)
     if axis is None:
         given, axis = [reshape(x, (-1,)) for x in given], 0
     first = given[0]
@@ -69,6 +67,14 @@ def concat(arrays: Sequence[Any], /, axis: int | None = 0) -> SparseArray:
                 f"{first.shape} and {other.shape}"
             )
     return _joined(given, along)
+
+
+def _operands(arrays: Sequence[Any]) -> list[SparseArray]:
+    """Return the arrays that are joined, of which there is at least one."""
+    given = [_operand(x) for x in arrays]
+    if not given:
+        raise ShapeError("arrays: expected at least one array, got none")
+    return given
 
 
 def _operand(x: Any) -> SparseArray:
@@ -133,9 +139,7 @@ def stack(arrays: Sequence[Any], /, axis: int = 0) -> SparseArray:
     array([[0, 1],
            [2, 0]])
     """
-    given = [_operand(x) for x in arrays]
-    if not given:
-        raise ShapeError("arrays: expected at least one array, got none")
+    given = _operands(arrays)
     for other in given[1:]:
         if other.shape != given[0].shape:
             raise ShapeError(
@@ -278,9 +282,7 @@ def hstack(arrays: Sequence[Any]) -> SparseArray:
     >>> sp.hstack([sp.eye(2), [[5.0], [6.0]]]).shape
     (2, 3)
     """
-    given = [_operand(one) for one in arrays]
-    if not given:
-        raise ShapeError("hstack: expected arrays, got none")
+    given = _operands(arrays)
     return concat(given, axis=min(1, max(0, given[0].ndim - 1)))
 
 
@@ -303,9 +305,7 @@ def vstack(arrays: Sequence[Any]) -> SparseArray:
     >>> sp.vstack([sp.eye(2), sp.eye(2)]).shape
     (4, 2)
     """
-    given = [_operand(one) for one in arrays]
-    if not given:
-        raise ShapeError("vstack: expected arrays, got none")
+    given = _operands(arrays)
     if all(one.ndim == 1 for one in given):
         return stack(given, axis=0)
     return concat(given, axis=0)
